@@ -1,0 +1,199 @@
+"""What an engine is: something that says what a checkpoint manifest is worth, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Stage = Literal["decode", "invalid", "valid", "panic", "hang", "crash"]
+FailedStage = Literal["panic", "hang", "crash"]
+ProgressClass = Literal["uninitialized", "idle", "active"]
+
+
+class EngineError(Exception):
+    """Any failure of this room; the message says what to do next where something can be done."""
+
+
+class EngineUnavailable(EngineError):
+    """There is no such engine here, or it cannot be built or started."""
+
+
+class EngineUnsupported(EngineError):
+    """The engine is of a generation that does not have this."""
+
+
+class EngineRefused(EngineError):
+    """The engine took the call and refused what was asked; the message is the engine's own."""
+
+
+class EngineFailed(EngineError):
+    """The engine did not answer: it panicked, hung or crashed.
+
+    Attributes:
+        stage: which of the three.
+        message: the panic's message, or what was seen from outside.
+        place: file, line and column of a panic, if the engine told.
+    """
+
+    def __init__(self, stage: FailedStage, message: str, place: str | None = None) -> None:
+        super().__init__(f"{stage}: {message}" + (f" ({place})" if place else ""))
+        self.stage: FailedStage = stage
+        self.message = message
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class EngineVerdict:
+    """An engine's word on one document.
+
+    Attributes:
+        stage: where it ended: `decode` (not a manifest), `invalid`, `valid`, or one of `panic`, `hang` and `crash`.
+        messages: the decoder's error, or every validation message, in the engine's words and order; or what is known
+            of a failure.
+        canonical: the canonical encoding, if it was asked for and the document decoded.
+        place: file, line and column of a panic.
+    """
+
+    stage: Stage
+    messages: tuple[str, ...] = ()
+    canonical: bytes | None = None
+    place: str | None = None
+
+
+class Engine(Protocol):
+    """A production engine, wherever it runs.
+
+    `judge` never raises for what a document does to the engine: a panic, a hang or a crash is a verdict. The other
+    methods raise `EngineRefused`, `EngineFailed` or `EngineUnsupported`. JSON arguments are bytes as they would stand
+    in a manifest.
+    """
+
+    @property
+    def name(self) -> str:
+        """A name for people, such as `laminar-core 0.33.0`."""
+
+    @property
+    def release(self) -> str:
+        """The release, with a content hash behind a plus sign if it was built from a checkout."""
+
+    @property
+    def manifest_version(self) -> int:
+        """The one manifest format that this engine speaks."""
+
+    @property
+    def constants(self) -> Mapping[str, int | bytes]:
+        """The engine's public constants, under the engine's names."""
+
+    def judge(self, data: bytes, key_groups: int, *, canonical: bool = False) -> EngineVerdict:
+        """Decode and validate; with `canonical`, also encode canonically.
+
+        Raises:
+            ValueError: `key_groups` is not a key-group count.
+        """
+
+    def key_group_count(self, value: int) -> int:
+        """Give `value` back if the engine takes it as a key-group count, else raise `ValueError`."""
+
+    def checkpoint_manifest_bytes(self, data: bytes) -> bytes:
+        """Decode and encode canonically, valid or not."""
+
+    def checkpoint_sha256(self, data: bytes) -> str:
+        """SHA-256 as lower-case hex."""
+
+    def checkpoint_descriptor_sha256(self, payload: bytes | None) -> str:
+        """Digest of a prepared sink's payload, or of its absence."""
+
+    def checkpoint_artifact_intent_sha256(self, payload: bytes | None) -> str:
+        """Digest of a sink artifact intent's payload, or of its absence."""
+
+    def owner_map_digest(self, vnode_count: int, owners: Sequence[int]) -> bytes:
+        """Digest of an ordered map from vnode to owner."""
+
+    def fence_digest(self, fence: bytes) -> bytes:
+        """Digest of an assignment fence, given as JSON."""
+
+    def subscription_digest(self, domain: bytes, value: bytes) -> bytes:
+        """Digest of a value under a domain."""
+
+    def seal_node_subscription_manifest(
+        self, data: bytes, owned_vnodes: Sequence[int]
+    ) -> tuple[bytes, str | None]:
+        """Digest that belongs into a node's subscription manifest, and its first fault once it is there."""
+
+    def validate_node_subscription_manifest(
+        self, data: bytes, owned_vnodes: Sequence[int]
+    ) -> str | None:
+        """First fault of a node's subscription manifest as it stands."""
+
+    def classify_channel_progress(self, channels: bytes) -> tuple[ProgressClass, int | None]:
+        """Class of a JSON array of channel progress, and the value of an active one."""
+
+    def channel_progress_frontier(self, channels: bytes) -> int | None:
+        """Numeric frontier of a JSON array of channel progress."""
+
+    def channel_progress_frontiers_by_source(self, channels: bytes) -> dict[str, int | None]:
+        """Numeric frontier of each source in a JSON array of channel progress."""
+
+    def view_log_segment_limit(self, participants: int) -> int:
+        """Most view-log segments that one manifest of a cut with so many participants may retain."""
+
+
+class StoreEngine(Engine, Protocol):
+    """An engine that also lends its checkpoint store, on a local directory, and its committed index."""
+
+    def save_checkpoint(
+        self, root: str, manifest: bytes, node_data: bytes, key_groups: int
+    ) -> bytes:
+        """Save a manifest and its node data; gives the manifest's bytes as the engine wrote them."""
+
+    def load_manifest(
+        self,
+        root: str,
+        participant_id: int,
+        checkpoint_id: int,
+        key_groups: int,
+        expected: tuple[int, str] | None = None,
+    ) -> bytes | None:
+        """Canonical bytes of a stored manifest; `expected` is the exact length and SHA-256 of the stored bytes."""
+
+    def load_node_data_ranges(
+        self,
+        root: str,
+        participant_id: int,
+        checkpoint_id: int,
+        object_length: int,
+        ranges: Sequence[tuple[int, int]],
+    ) -> list[bytes] | None:
+        """Parts, each an offset and a length, of a node data object of exactly `object_length` bytes."""
+
+    def load_prepared_sink_descriptors(
+        self, root: str, manifest: bytes, key_groups: int
+    ) -> list[tuple[str, bytes | None]]:
+        """Every prepared sink's name and payload, each verified under its own digest."""
+
+    def judge_index(self, data: bytes) -> tuple[EngineVerdict, bytes | None]:
+        """Decode, validate and encode a committed index; gives the verdict and, if valid, its reference as JSON."""
+
+    def validate_participant_manifests(
+        self, index: bytes, manifests: Sequence[bytes]
+    ) -> str | None:
+        """First fault of an index beside its participants' manifests, in participant order."""
+
+    def validate_predecessor_index(self, index: bytes, predecessor: bytes) -> str | None:
+        """First fault of an index beside its predecessor."""
+
+    def effective_source_watermarks(self, index: bytes) -> dict[str, int]:
+        """Source watermarks that an index stands for."""
+
+    def committed_participant_ref(self, manifest: bytes) -> bytes:
+        """The reference, as JSON, by which an index names a participant's manifest."""
+
+    def merge_node_subscription_manifests(
+        self,
+        epoch: int,
+        checkpoint_id: int,
+        fence: bytes,
+        manifests: Sequence[tuple[bytes, Sequence[int]]],
+    ) -> list[tuple[bytes, bytes]]:
+        """Merge participants' (subscription manifest, owned vnodes): each stream's manifest and ranges, as JSON."""

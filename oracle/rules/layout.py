@@ -1,0 +1,33 @@
+"""How the current object is filled: without gap or overlap, from its first byte to its last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oracle.kernels import Tiling, tile
+from oracle.registry import Place, rule
+from oracle.subject import Subject
+
+
+def _tiling(subject: Subject) -> Tiling:
+    return tile((part.offset, part.length) for _, part in subject.current_ranges)
+
+
+@rule("layout.gap")
+def layout_gap(subject: Subject) -> Iterator[Place]:
+    """The ranges in the current object do not each start where the one before ended, from 0.
+
+    Frames of the current chunk in list order, then intents' payloads, then sinks' payloads. A
+    range that overflows does not move the expected start.
+    """
+    for gap in _tiling(subject).gaps:
+        pointer, _ = subject.current_ranges[gap.index]
+        yield pointer, f"the range starts at {gap.offset}, expected at {gap.expected}"
+
+
+@rule("layout.length")
+def layout_length(subject: Subject) -> Iterator[Place]:
+    """Where the last range in the current object ends is not node_data.object_length."""
+    end, length = _tiling(subject).end, subject.manifest.node_data.object_length
+    if end != length:
+        yield "/node_data/object_length", f"object_length is {length}, its ranges end at {end}"

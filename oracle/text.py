@@ -1,0 +1,163 @@
+"""Bytes to JSON values, as strictly as the engine reads them.
+
+The standard library's compiled scanner does the reading. It is laxer than ``serde_json`` in
+places, and those are closed here: UTF-8 only and no byte-order mark; no ``NaN`` or infinities; no
+unpaired surrogate escape; ``-0`` and everything with a fraction or an exponent is a
+:class:`Float`; nesting is bounded; no limit of Python's own, on digits or recursion, shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn, TypeAlias
+
+from oracle.constants import MAX_JSON_DEPTH
+from oracle.errors import DecodeError, Kind
+
+JsonValue: TypeAlias = Any
+"""``None``, ``bool``, ``int``, ``str``, :class:`Float`, a ``list`` of values for an array, or a
+``tuple`` of (name, value) pairs, in the order written and with repeats, for an object."""
+
+
+class Float(str):
+    """The literal of a number that is not an integer to the engine."""
+
+    __slots__ = ()
+
+
+def parse(data: bytes) -> JsonValue:
+    """Read the one JSON document in *data*.
+
+    Raises :class:`DecodeError` of kind ENCODING, BOM, GRAMMAR, CONSTANT, CONTROL, TRAILING,
+    SURROGATE or DEPTH. Time and memory are linear in the length of *data*.
+    """
+    text = _text(data)
+    try:
+        value = _scan(text)
+    except json.JSONDecodeError as error:
+        raise _grammar_error(error) from None
+    except RecursionError:
+        raise too_deep() from None
+    if _SURROGATE_ESCAPE.search(text):
+        _refuse_unpaired_surrogates(text)
+    return value
+
+
+def _text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8", "strict")
+    except UnicodeDecodeError as error:
+        message = f"byte {error.start} is not UTF-8 ({error.reason})"
+        raise DecodeError(Kind.ENCODING, message) from None
+    if text.startswith("\ufeff"):
+        raise DecodeError(Kind.BOM, "the document starts with a byte-order mark")
+    return text
+
+
+# Python refuses to convert more digits than its limit allows; below the limit its own conversion
+# is the fastest. Longer literals are out of every field's range, so their digits do not matter.
+_DEFAULT_DIGIT_LIMIT = 4_300
+_LONGEST_INTEGER = len("-9223372036854775808")
+_OUT_OF_RANGE = 10**_LONGEST_INTEGER
+
+# `-0` as a whole value. The literal stands first in the pattern, so that the search is as fast as
+# a search for the literal.
+_MINUS_ZERO = re.compile(r"-0(?<=[\s:,\[]-0)(?![.eE0-9])|\A\s*-0(?![.eE0-9])")
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+# Everything up to the first escape of a surrogate that is not half of a pair.
+_PAIRED = re.compile(
+    r"(?:[^\\]++"
+    r"|\\u(?![dD][89a-fA-F])"
+    r"|\\[^u]"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r")*+",
+    re.DOTALL,
+)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise DecodeError(Kind.CONSTANT, f"{name} is not JSON")
+
+
+def _exact_integer(literal: str) -> int | Float:
+    if literal == "-0":
+        return Float(literal)
+    if len(literal) > _LONGEST_INTEGER:
+        return -_OUT_OF_RANGE if literal[0] == "-" else _OUT_OF_RANGE
+    return int(literal)
+
+
+def _decoder(parse_int: Any) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=tuple,
+        parse_float=Float,
+        parse_int=parse_int,
+        parse_constant=_refuse_constant,
+    )
+
+
+_QUICK = _decoder(int)
+_EXACT = _decoder(_exact_integer)
+
+
+def _scan(text: str) -> JsonValue:
+    if not 0 < sys.get_int_max_str_digits() <= _DEFAULT_DIGIT_LIMIT or _MINUS_ZERO.search(text):
+        return _EXACT.decode(text)
+    try:
+        return _QUICK.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return _EXACT.decode(text)
+
+
+_KIND_BY_MESSAGE = {
+    "Extra data": Kind.TRAILING,
+    "Invalid control character at": Kind.CONTROL,
+}
+
+
+def _grammar_error(error: json.JSONDecodeError) -> DecodeError:
+    kind = _KIND_BY_MESSAGE.get(error.msg, Kind.GRAMMAR)
+    return DecodeError(kind, f"{error.msg.lower()} (line {error.lineno}, column {error.colno})")
+
+
+def _refuse_unpaired_surrogates(text: str) -> None:
+    match = _PAIRED.match(text)
+    end = match.end() if match else 0
+    if end < len(text):
+        raise DecodeError(
+            Kind.SURROGATE, f"unpaired surrogate escape {text[end : end + 6]} at character {end}"
+        )
+
+
+def nests_too_deep(value: JsonValue) -> bool:
+    """Whether arrays and objects nest deeper in *value* than the engine's reader goes.
+
+    No type of a manifest nests nearly as deep, so only a rejected document needs to be asked.
+    """
+    containers = [value] if type(value) in (list, tuple) else []
+    for _ in range(MAX_JSON_DEPTH):
+        containers = [
+            child
+            for parent in containers
+            for child in _children(parent)
+            if type(child) in (list, tuple)
+        ]
+    return bool(containers)
+
+
+def too_deep() -> DecodeError:
+    """The rejection of a document that nests too deep."""
+    return DecodeError(Kind.DEPTH, f"arrays and objects nest deeper than {MAX_JSON_DEPTH}")
+
+
+def _children(value: JsonValue) -> Iterable[JsonValue]:
+    if type(value) is tuple:
+        return (member for _, member in value)
+    return value if type(value) is list else ()
