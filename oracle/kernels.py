@@ -15,7 +15,7 @@ from typing import Any
 from oracle.constants import I64_MIN, U64_MAX
 
 _HYPHENATED_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_HEX_DIGITS = frozenset("0123456789abcdef")
+_HEX_DIGITS = "0123456789abcdef"
 
 # The White_Space property of Unicode, which is what Rust's `str::trim` removes. Python's
 # `str.strip` also removes U+001C to U+001F.
@@ -47,7 +47,9 @@ def strictly_ascending(items: Sequence[Any]) -> bool:
 
 
 def first_disorder(items: Sequence[Any]) -> int | None:
-    """Index of the first item that is not greater than the one before it."""
+    """Index of the first item that is not greater than the one before it, if there is one."""
+    if strictly_ascending(items):
+        return None
     for index in range(1, len(items)):
         if not items[index - 1] < items[index]:
             return index
@@ -56,7 +58,7 @@ def first_disorder(items: Sequence[Any]) -> int | None:
 
 def is_sha256_text(text: str) -> bool:
     """Whether *text* is exactly 64 of ``0-9a-f``."""
-    return len(text) == 64 and _HEX_DIGITS.issuperset(text)
+    return len(text) == 64 and not text.strip(_HEX_DIGITS)
 
 
 def is_canonical_uuid(text: str) -> bool:

@@ -111,13 +111,9 @@ def family(id: str, *, feature: Feature) -> Callable[[FindingCheck], FindingChec
     return register
 
 
-def fault(
-    id: str, statement: str, *, family: str, unspecified_with: tuple[str, ...] = ()
-) -> Rule:
+def fault(id: str, statement: str, *, family: str, unspecified_with: tuple[str, ...] = ()) -> Rule:
     """Register *id* as a fault of *family*."""
-    entry = Rule(
-        id, Level.FAULT, statement, RULES[family].feature, unspecified_with, family=family
-    )
+    entry = Rule(id, Level.FAULT, statement, RULES[family].feature, unspecified_with, family=family)
     RULES[id] = entry
     return entry
 

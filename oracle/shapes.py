@@ -1,8 +1,9 @@
 """JSON values to the types of :mod:`oracle.model` and back, as serde's derived code does it.
 
 Everything is derived from the annotations of the model: :func:`decoder` and :func:`encoder` build
-one function for each type and contract, once. A struct is an object, or an array of its fields
-in declaration order; a tagged enum is an object with ``kind``, or an array that starts with it.
+one reader and one writer for each type and contract, once. A struct is an object, or an array of
+its fields in declaration order; a tagged enum is an object with ``kind``, or an array that starts
+with it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import functools
 import re
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from oracle import model
@@ -22,50 +24,79 @@ from oracle.formats import Contract
 from oracle.model import BYTE, Bounds, CheckpointAssignmentFence, FrozenDict, Length
 from oracle.text import Float, JsonValue
 
-Decode = Callable[[JsonValue], Any]
+ReadOne = Callable[[JsonValue], Any]
+ReadMany = Callable[[Sequence[JsonValue]], Sequence[Any]]
 Encode = Callable[[Any], Any]
 
-_REQUIRED: Any = object()
+TAG = "kind"
+"""The member, or the first element of the array form, that tells the variant of a tagged enum."""
+
 _LONGEST_QUOTE = 60
 
 
+class Decoder(NamedTuple):
+    """How values of one type are read.
+
+    ``one`` reads a value in any accepted spelling, or raises :class:`DecodeError`. ``many`` reads
+    a whole column of values at the speed of the interpreter's built-in functions; it may give up
+    with :class:`_Irregular` on values that are not spelled as the engine writes them, and then
+    ``one`` is asked for each.
+    """
+
+    one: ReadOne
+    many: ReadMany
+
+
+class _Irregular(Exception):
+    """A column has a value in another spelling than the canonical one, or one of a wrong type."""
+
+
+def _one_by_one(one: ReadOne) -> Decoder:
+    return Decoder(one, lambda column: [*map(one, column)])
+
+
 @functools.cache
-def decoder(wanted: Any, contract: Contract) -> Decode:
-    """The function that reads a value of type *wanted*; it raises :class:`DecodeError`."""
+def decoder(wanted: Any, contract: Contract) -> Decoder:
+    """The reader of values of type *wanted*."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        base, detail = arguments
-        return _integer(detail) if isinstance(detail, Bounds) else _bytes(detail)
+        detail = arguments[1]
+        return _integer(detail) if isinstance(detail, Bounds) else _one_by_one(_bytes(detail))
     if origin in (Union, types.UnionType):
-        if type(None) in arguments:
-            (inner,) = (argument for argument in arguments if argument is not type(None))
-            return _optional(decoder(inner, contract))
-        return _tagged(arguments, contract)
+        variants = tuple(item for item in arguments if item is not type(None))
+        if len(variants) == len(arguments):
+            return _tagged(variants, contract)
+        return _one_by_one(_optional(decoder(variants[0], contract).one))
     if origin is tuple:
-        return _list(arguments[0], contract)
+        return _one_by_one(_list(arguments[0], contract))
     if origin is Mapping:
-        return _map(decoder(arguments[1], contract))
+        return _one_by_one(_map(decoder(arguments[1], contract).one))
+    if wanted is CheckpointAssignmentFence:
+        return _one_by_one(_checked_fence(contract))
     if is_dataclass(wanted):
-        return _checked_fence(contract) if wanted is CheckpointAssignmentFence else _struct(
-            wanted, contract
-        )
+        return _struct(wanted, contract)
     if issubclass(wanted, Enum):
-        return _names(wanted)
+        return _one_by_one(_names(wanted))
     return _PLAIN[wanted]
 
 
 # --- scalars ---------------------------------------------------------------------------------
 
 
-def _integer(bounds: Bounds) -> Decode:
+def _integer(bounds: Bounds) -> Decoder:
     least, greatest = bounds.least, bounds.greatest
 
-    def decode(value: JsonValue) -> int:
+    def one(value: JsonValue) -> int:
         if type(value) is int and least <= value <= greatest:
             return value
         raise _not_an_integer(value, bounds)
 
-    return decode
+    def many(column: Sequence[JsonValue]) -> Sequence[int]:
+        if {*map(type, column)} != {int} or min(column) < least or max(column) > greatest:
+            raise _Irregular
+        return column
+
+    return Decoder(one, many)
 
 
 def _not_an_integer(value: JsonValue, bounds: Bounds) -> DecodeError:
@@ -82,6 +113,12 @@ def _string(value: JsonValue) -> str:
     raise _wrong_type("a string", value)
 
 
+def _strings(column: Sequence[JsonValue]) -> Sequence[str]:
+    if {*map(type, column)} != {str}:
+        raise _Irregular
+    return column
+
+
 def _boolean(value: JsonValue) -> bool:
     if type(value) is bool:
         return value
@@ -92,30 +129,41 @@ _HYPHENATED = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _UUID = re.compile(
     rf"(?:urn:uuid:)?{_HYPHENATED}|\{{{_HYPHENATED}\}}|[0-9a-f]{{32}}", re.IGNORECASE | re.ASCII
 )
+_UUID_DIGITS = 32
 
 
 def _uuid(value: JsonValue) -> UUID:
     text = _string(value)
     if _UUID.fullmatch(text):
-        return UUID(hex=text)
+        digits = text.replace("-", "").rstrip("}")[-_UUID_DIGITS:]
+        return UUID(int=int(digits, 16))
     raise DecodeError(Kind.UUID, f"{_show(text)} is not a UUID")
 
 
-_PLAIN: dict[Any, Decode] = {str: _string, bool: _boolean, UUID: _uuid}
+def _byte_string(value: JsonValue) -> bytes:
+    return bytes(_integers(value, BYTE))
 
 
-def _optional(decode_some: Decode) -> Decode:
-    def decode(value: JsonValue) -> Any:
-        return None if value is None else decode_some(value)
+_PLAIN: dict[Any, Decoder] = {
+    str: Decoder(_string, _strings),
+    bool: _one_by_one(_boolean),
+    UUID: _one_by_one(_uuid),
+    bytes: _one_by_one(_byte_string),
+}
 
-    return decode
+
+def _optional(some: ReadOne) -> ReadOne:
+    def one(value: JsonValue) -> Any:
+        return None if value is None else some(value)
+
+    return one
 
 
-def _names(enumeration: type[Enum]) -> Decode:
+def _names(enumeration: type[Enum]) -> ReadOne:
     """A unit variant: its name, or an object with that one name and null."""
     by_name = {variant.value: variant for variant in enumeration}
 
-    def decode(value: JsonValue) -> Enum:
+    def one(value: JsonValue) -> Enum:
         name = value
         if type(value) is tuple and len(value) == 1:
             name, content = value[0]
@@ -127,38 +175,45 @@ def _names(enumeration: type[Enum]) -> Decode:
             raise _unknown_name(name, by_name)
         return by_name[name]
 
-    return decode
+    return one
 
 
 # --- collections -----------------------------------------------------------------------------
 
-_INTEGERS_ONLY = {int}
+
+def _array(value: JsonValue) -> list[JsonValue]:
+    if type(value) is list:
+        return value
+    raise _wrong_type("an array", value)
 
 
-def _integers(value: JsonValue, bounds: Bounds) -> list[int]:
-    """A whole array of integers at once; the slow road only finds the culprit."""
-    if type(value) is not list:
-        raise _wrong_type("an array", value)
-    if value and (
-        set(map(type, value)) != _INTEGERS_ONLY
-        or min(value) < bounds.least
-        or max(value) > bounds.greatest
-    ):
-        for index, item in enumerate(value):
-            if type(item) is not int or not bounds.least <= item <= bounds.greatest:
-                raise _not_an_integer(item, bounds).inside(index)
-    return value
+def _integers(value: JsonValue, bounds: Bounds) -> Sequence[int]:
+    items = _array(value)
+    return _all(items, _integer(bounds)) if items else ()
 
 
-def _byte_string(value: JsonValue) -> bytes:
-    return bytes(_integers(value, BYTE))
+def _all(items: Sequence[JsonValue], item: Decoder) -> Sequence[Any]:
+    """Read *items*, as a column where that works, else each by itself to find the culprit."""
+    if len(items) >= _SHORTEST_COLUMN:
+        try:
+            return item.many(items)
+        except (_Irregular, DecodeError):
+            pass
+    read: list[Any] = []
+    try:
+        for value in items:
+            read.append(item.one(value))
+    except DecodeError as error:
+        raise error.inside(len(read)) from None
+    return read
 
 
-_PLAIN[bytes] = _byte_string
+# Below this, setting up the columns costs more than it saves.
+_SHORTEST_COLUMN = 4
 
 
-def _bytes(length: Length) -> Decode:
-    def decode(value: JsonValue) -> bytes:
+def _bytes(length: Length) -> ReadOne:
+    def one(value: JsonValue) -> bytes:
         found = _byte_string(value)
         if len(found) != length.exactly:
             raise DecodeError(
@@ -166,177 +221,219 @@ def _bytes(length: Length) -> Decode:
             )
         return found
 
-    return decode
+    return one
 
 
-def _list(item_type: Any, contract: Contract) -> Decode:
-    if get_origin(item_type) is Annotated and isinstance(get_args(item_type)[1], Bounds):
-        bounds = get_args(item_type)[1]
-        return lambda value: tuple(_integers(value, bounds))
-    decode_item = decoder(item_type, contract)
-
-    def decode(value: JsonValue) -> tuple[Any, ...]:
-        if type(value) is not list:
-            raise _wrong_type("an array", value)
-        items: list[Any] = []
-        try:
-            for item in value:
-                items.append(decode_item(item))
-        except DecodeError as error:
-            raise error.inside(len(items))
-        return tuple(items)
-
-    return decode
+def _list(item_type: Any, contract: Contract) -> ReadOne:
+    item = decoder(item_type, contract)
+    return lambda value: tuple(_all(_array(value), item))
 
 
-def _map(decode_item: Decode) -> Decode:
+def _map(read_item: ReadOne) -> ReadOne:
     """An object with any names; the last of repeated ones counts, yet each must be of its type."""
 
-    def decode(value: JsonValue) -> FrozenDict[str, Any]:
+    def one(value: JsonValue) -> FrozenDict[str, Any]:
         if type(value) is not tuple:
             raise _wrong_type("an object", value)
         items: dict[str, Any] = {}
         name = ""
         try:
             for name, item in value:
-                items[name] = decode_item(item)
+                items[name] = read_item(item)
         except DecodeError as error:
-            raise error.inside(name)
+            raise error.inside(name) from None
         return FrozenDict(items)
 
-    return decode
+    return one
 
 
 # --- structs and tagged enums ----------------------------------------------------------------
 
 
-@functools.cache
-def field_types(shape: Any, contract: Contract) -> dict[str, tuple[Any, Any]]:
-    """The fields that *shape* has in *contract*: name to (type, value when left out).
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How one field of a struct is read.
 
-    An optional field without a default may be left out of an object; see :func:`_array_minimum`.
+    ``absent`` is the value of a field that is left out of an object, or :data:`REQUIRED`;
+    ``defaulted`` fields may be left out at the end of an array, too. ``assign`` stores the value
+    in a new instance, past the constructor, which takes three times as long when frozen.
     """
+
+    name: str
+    read: Decoder
+    absent: Any
+    defaulted: bool
+    assign: Callable[[Any, Any], None]
+
+
+REQUIRED: Any = object()
+"""Marks a field that must be written."""
+
+
+@functools.cache
+def fields_of(shape: Any, contract: Contract) -> tuple[Field, ...]:
+    """The fields that *shape* has in *contract*, in declaration order."""
     hints = get_type_hints(shape, include_extras=True)
-    return {
-        field.name: (hints[field.name], _when_left_out(field, hints[field.name]))
+    return tuple(
+        _field(shape, field, hints[field.name], contract)
         for field in fields(shape)
         if contract.has(field.metadata.get("feature"))
-    }
+    )
 
 
-def _when_left_out(field: Any, annotation: Any) -> Any:
-    if field.default is not MISSING:
-        return field.default
-    return None if type(None) in get_args(annotation) else _REQUIRED
+def _field(shape: Any, field: Any, annotation: Any, contract: Contract) -> Field:
+    defaulted = field.default is not MISSING
+    optional = type(None) in get_args(annotation)
+    absent = field.default if defaulted else None if optional else REQUIRED
+    assign = getattr(shape, field.name).__set__
+    return Field(field.name, decoder(annotation, contract), absent, defaulted, assign)
 
 
-def _array_minimum(shape: Any, contract: Contract) -> int:
-    """How many fields the array form must list: all but the defaulted ones at the end."""
-    names = list(field_types(shape, contract))
-    defaulted = {field.name for field in fields(shape) if field.default is not MISSING}
-    while names and names[-1] in defaulted:
-        names.pop()
-    return len(names)
-
-
-def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decode:
-    """The decoder of a struct, or of the fields of one variant beside its *tag*."""
-    plan = [
-        (name, decoder(annotation, contract), absent)
-        for name, (annotation, absent) in field_types(shape, contract).items()
+def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
+    """The reader of a struct, or of one variant of an enum whose *tag* was read already."""
+    plan = fields_of(shape, contract)
+    title = tag or shape.__name__
+    least = len(plan)
+    while least and plan[least - 1].defaulted:
+        least -= 1
+    # What the array form has before the fields, and an object beside them.
+    tags = [] if tag is None else [TAG]
+    known = {field.name for field in plan}.union(tags)
+    elsewhere = [
+        (getattr(shape, field.name).__set__, field.default)
+        for field in fields(shape)
+        if field.name not in known
     ]
-    names = [name for name, _, _ in plan]
-    least = _array_minimum(shape, contract)
-    title = shape.__name__ if tag is None else tag
+    new = functools.partial(object.__new__, shape)
+
+    def blank() -> Any:
+        made = new()
+        for assign, default in elsewhere:
+            assign(made, default)
+        return made
 
     def from_object(value: JsonValue) -> Any:
         members = dict(value)
         if len(members) != len(value):
             raise _repeated(value)
-        arguments: dict[str, Any] = {}
-        name = ""
+        if not known.issuperset(members):
+            raise _unknown_member(title, members, known)
+        made = blank()
+        field = plan[0]
         try:
-            for name, decode_field, absent in plan:
-                if name in members:
-                    arguments[name] = decode_field(members.pop(name))
-                elif absent is _REQUIRED:
-                    break
+            for field in plan:
+                if field.name in members:
+                    field.assign(made, field.read.one(members[field.name]))
+                elif field.absent is not REQUIRED:
+                    field.assign(made, field.absent)
                 else:
-                    arguments[name] = absent
+                    break
+            else:
+                return made
         except DecodeError as error:
-            raise error.inside(name)
-        if len(arguments) != len(plan) or members:
-            raise _wrong_members(title, dict(value), names, name)
-        return shape(**arguments)
+            raise error.inside(field.name) from None
+        raise DecodeError(Kind.MISSING, f"{title} must have the field {field.name!r}")
 
-    def from_array(value: JsonValue, first: int = 0) -> Any:
-        found = len(value) - first
+    def from_array(value: JsonValue) -> Any:
+        found = len(value) - len(tags)
         if not least <= found <= len(plan):
             wanted = str(len(plan)) if least == len(plan) else f"{least} to {len(plan)}"
             raise DecodeError(Kind.LENGTH, f"{title} lists {wanted} fields, found {found}")
-        arguments = {name: absent for name, _, absent in plan[found:]}
-        index = first
+        made = blank()
+        for field in plan[found:]:
+            field.assign(made, field.absent)
+        index = 0
         try:
-            for index, (name, decode_field, _) in enumerate(plan[:found], first):
-                arguments[name] = decode_field(value[index])
+            for index, field in enumerate(plan[:found], len(tags)):
+                field.assign(made, field.read.one(value[index]))
         except DecodeError as error:
-            raise error.inside(index)
-        return shape(**arguments)
+            raise error.inside(index) from None
+        return made
 
-    def decode(value: JsonValue) -> Any:
+    def one(value: JsonValue) -> Any:
         if type(value) is tuple:
             return from_object(value)
         if type(value) is list:
             return from_array(value)
         raise _wrong_type(f"{title}, an object or an array", value)
 
-    def decode_variant(value: JsonValue) -> Any:
-        return from_object(value) if type(value) is tuple else from_array(value, 1)
+    by_name = {field.name: field for field in plan}
+    canonical = sorted(known)
 
-    return decode if tag is None else decode_variant
+    def many(column: Sequence[JsonValue]) -> Sequence[Any]:
+        """Transpose canonical objects into a column for each field, and fill slot by slot."""
+        if {*map(type, column)} != {tuple} or {*map(len, column)} != {len(canonical)}:
+            raise _Irregular
+        made = [blank() for _ in column]
+        for name, members in zip(canonical, zip(*column, strict=True), strict=True):
+            names, values = zip(*members, strict=True)
+            if names.count(name) != len(names):
+                raise _Irregular
+            if name in by_name:
+                field = by_name[name]
+                _exhaust(map(field.assign, made, field.read.many(values)))
+        return made
+
+    return Decoder(one, many)
 
 
-def _checked_fence(contract: Contract) -> Decode:
-    decode_unchecked = _struct(CheckpointAssignmentFence, contract)
+_exhaust = deque[Any](maxlen=0).extend
 
-    def decode(value: JsonValue) -> CheckpointAssignmentFence:
-        fence: CheckpointAssignmentFence = decode_unchecked(value)
+
+def _checked_fence(contract: Contract) -> ReadOne:
+    unchecked = _struct(CheckpointAssignmentFence, contract)
+
+    def one(value: JsonValue) -> CheckpointAssignmentFence:
+        fence: CheckpointAssignmentFence = unchecked.one(value)
         defect = fence.defect()
         if defect is not None:
             raise DecodeError(Kind.FENCE, defect)
         return fence
 
-    return decode
+    return one
 
 
-TAG = "kind"
-
-
-def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decode:
+def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decoder:
     by_tag = {variant.kind: _struct(variant, contract, variant.kind) for variant in variants}
 
-    def decode(value: JsonValue) -> Any:
+    def one(value: JsonValue) -> Any:
+        place: str | int
         if type(value) is tuple:
-            tags = [content for name, content in value if name == TAG]
-            if not tags:
+            for place, tag in value:
+                if place == TAG:
+                    break
+            else:
                 raise DecodeError(Kind.MISSING, f"{TAG} is missing")
-            if len(tags) > 1:
-                raise _repeated(value)
-            place: str | int = TAG
-            tag, content = tags[0], tuple(member for member in value if member[0] != TAG)
         elif type(value) is list:
             if not value:
                 raise DecodeError(Kind.LENGTH, f"the array form starts with the {TAG}, found none")
-            place, tag, content = 0, value[0], value
+            place, tag = 0, value[0]
         else:
             raise _wrong_type(f"an object with {TAG}, or an array", value)
         if type(tag) is not str:
             raise _wrong_type("a string", tag).inside(place)
         if tag not in by_tag:
             raise _unknown_name(tag, by_tag).inside(place)
-        return by_tag[tag](content)
+        return by_tag[tag].one(value)
 
-    return decode
+    def many(column: Sequence[JsonValue]) -> Sequence[Any]:
+        """Sort the column by tag, read each variant's part, and put the parts together again."""
+        if {*map(type, column)} != {tuple}:
+            raise _Irregular
+        tags = [dict(value).get(TAG) for value in column]
+        made: list[Any] = [None] * len(column)
+        for tag in by_tag:
+            places = [place for place, found in enumerate(tags) if found == tag]
+            if len(places) == len(column):
+                return by_tag[tag].many(column)
+            if places:
+                part = by_tag[tag].many([column[place] for place in places])
+                _exhaust(map(made.__setitem__, places, part))
+        if None in made:
+            raise _Irregular
+        return made
+
+    return Decoder(one, many)
 
 
 # --- what is wrong ---------------------------------------------------------------------------
@@ -360,7 +457,7 @@ def _show(value: JsonValue) -> str:
     elif isinstance(value, str):
         text = repr(value[: _LONGEST_QUOTE + 1])
     else:
-        text = {True: "true", False: "false", None: "null"}.get(value, str(value))
+        text = str(value) if type(value) is int else str(value).lower()
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 
@@ -380,13 +477,9 @@ def _repeated(value: JsonValue) -> DecodeError:
     raise AssertionError("no name is repeated")
 
 
-def _wrong_members(
-    title: str, members: dict[str, Any], names: list[str], missing: str
-) -> DecodeError:
-    for name in members:
-        if name not in names:
-            return DecodeError(Kind.UNKNOWN, f"{title} has no field {_show(name)}").inside(name)
-    return DecodeError(Kind.MISSING, f"{title} must have the field {missing!r}")
+def _unknown_member(title: str, members: dict[str, Any], known: set[str]) -> DecodeError:
+    name = next(name for name in members if name not in known)
+    return DecodeError(Kind.UNKNOWN, f"{title} has no field {_show(name)}").inside(name)
 
 
 def _unknown_name(name: str, known: Mapping[str, Any]) -> DecodeError:
@@ -459,5 +552,5 @@ def _encode_tagged(variants: tuple[Any, ...]) -> Encode:
 
 def decode_manifest(value: JsonValue, contract: Contract) -> model.CheckpointManifest:
     """The manifest that a JSON *value* spells in *contract*; raises :class:`DecodeError`."""
-    manifest: model.CheckpointManifest = decoder(model.CheckpointManifest, contract)(value)
+    manifest: model.CheckpointManifest = decoder(model.CheckpointManifest, contract).one(value)
     return manifest

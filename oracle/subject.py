@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from oracle.formats import Contract
-from oracle.model import ByteRange, CheckpointManifest, ReferencedStateChunk, StateChunkId
+from oracle.model import ByteRange, CheckpointManifest, StateChunkId
 
 
 class Subject:
@@ -14,8 +14,18 @@ class Subject:
     The look-up tables that several rules need are made once, when first asked for.
     """
 
-    def __init__(self, manifest: CheckpointManifest, contract: Contract, key_groups: int) -> None:
-        """Hold *manifest* against *contract* and *key_groups*, the expected vnode count."""
+    def __init__(
+        self,
+        manifest: CheckpointManifest,
+        contract: Contract,
+        key_groups: int,
+        document: bytes | None = None,
+    ) -> None:
+        """Hold *manifest* against *contract* and *key_groups*, the expected vnode count.
+
+        *document* is the text that it was decoded from, where a hazard is to look at that too.
+        """
+        self.document = document
         self.manifest = manifest
         self.contract = contract
         self.key_groups = key_groups
@@ -44,16 +54,24 @@ class Subject:
         return channels
 
     @cached_property
-    def older_objects(self) -> dict[StateChunkId, ReferencedStateChunk]:
-        """The referenced chunks by identity; of one listed twice, the later entry."""
-        return {reference.chunk: reference for reference in self.manifest.referenced_chunks}
+    def frame_chunks(self) -> list[ChunkKey]:
+        """The chunk of each state frame."""
+        return [chunk_key(frame.chunk) for frame in self.manifest.state_frames]
 
-    def object_length(self, chunk: StateChunkId) -> int | None:
-        """Length of the object *chunk*, or ``None`` when the manifest does not know it."""
-        if chunk == self.manifest.current_chunk:
-            return self.manifest.node_data.object_length
-        reference = self.older_objects.get(chunk)
-        return None if reference is None else reference.object_length
+    @cached_property
+    def frame_object_lengths(self) -> list[int | None]:
+        """The length of each state frame's object; ``None`` of one that the manifest lacks.
+
+        Of a chunk that is referenced twice the later entry counts, and the current one before
+        any of them.
+        """
+        manifest = self.manifest
+        lengths = {
+            chunk_key(reference.chunk): reference.object_length
+            for reference in manifest.referenced_chunks
+        }
+        lengths[chunk_key(manifest.current_chunk)] = manifest.node_data.object_length
+        return [lengths.get(chunk) for chunk in self.frame_chunks]
 
     @cached_property
     def current_ranges(self) -> list[tuple[str, ByteRange]]:
@@ -62,11 +80,11 @@ class Subject:
         Frames of the current chunk in list order, then intents' payloads, then sinks' payloads.
         """
         manifest = self.manifest
-        current = manifest.current_chunk
+        current = chunk_key(manifest.current_chunk)
         ranges = [
-            (f"/state_frames/{index}/range", frame.range)
-            for index, frame in enumerate(manifest.state_frames)
-            if frame.chunk == current
+            (f"/state_frames/{index}/range", manifest.state_frames[index].range)
+            for index, chunk in enumerate(self.frame_chunks)
+            if chunk == current
         ]
         for field, entries in (
             ("sink_artifact_intents", manifest.sink_artifact_intents),
@@ -78,3 +96,11 @@ class Subject:
                 if entry.payload is not None
             ]
         return ranges
+
+
+ChunkKey = tuple[int, int]
+
+
+def chunk_key(chunk: StateChunkId) -> ChunkKey:
+    """*chunk* as a plain pair, which is quicker to look up than the dataclass."""
+    return (chunk.participant_id, chunk.checkpoint_id)

@@ -65,7 +65,7 @@ _OUT_OF_RANGE = 10**_LONGEST_INTEGER
 
 # `-0` as a whole value. The literal stands first in the pattern, so that the search is as fast as
 # a search for the literal.
-_MINUS_ZERO = re.compile(r"-0(?<=[\s:,\[]-0)(?![.eE0-9])|\A\s*-0(?![.eE0-9])")
+_MINUS_ZERO = re.compile(r"-0(?<=[\s:,\[]-0)(?![.eE0-9])")
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 

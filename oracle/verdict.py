@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-import oracle.rules  # noqa: F401 - registers the rules
+import oracle.hazards
+import oracle.rules  # noqa: F401 - both register their entries
 from oracle.constants import MAX_KEY_GROUP_COUNT
 from oracle.errors import DecodeError
 from oracle.formats import V10, Contract
@@ -65,6 +66,17 @@ def validate(
     *key_groups* is in 1..=65535, else :class:`ValueError`.
     """
     return findings(Subject(manifest, contract, _checked(key_groups)), Level.RULE)
+
+
+def hazards(
+    manifest: CheckpointManifest, document: bytes | None = None, contract: Contract = V10
+) -> list[Finding]:
+    """What a later stage of the engine will refuse in *manifest*, though its rules allow it.
+
+    *document* is what it was decoded from; without it, the spelling is not looked at.
+    """
+    subject = Subject(manifest, contract, manifest.vnode_count, document)
+    return findings(subject, Level.HAZARD)
 
 
 def judge(data: bytes, key_groups: int, contract: Contract = V10) -> Verdict:

@@ -16,6 +16,7 @@ from fuzz.engines.protocol import (
     EngineUnsupported,
     EngineVerdict,
     ProgressClass,
+    Stage,
     StoreEngine,
 )
 
@@ -41,8 +42,15 @@ class _Bridge(StoreEngine, Protocol):
 
     Panicked: type[Exception]
     Refused: type[Exception]
+    coverage_counters: int
 
-    def coverage_counters(self) -> int: ...
+    def verdict(
+        self, data: bytes, key_groups: int, canonical: bool
+    ) -> tuple[Stage, tuple[str, ...], bytes | None]: ...
+
+    def index_verdict(
+        self, data: bytes
+    ) -> tuple[Stage, str | None, bytes | None, bytes | None]: ...
 
     def provoke_panic(self, message: str) -> None: ...
 
@@ -57,7 +65,8 @@ def _load(library: Path, engine: str) -> _Bridge:
     # The name of the initialisation function comes from the part behind the last dot.
     name = f"engine_{hashlib.sha256(str(library).encode()).hexdigest()[:16]}.bridge"
     loader = ExtensionFileLoader(name, str(library))
-    spec = ModuleSpec(name, loader, origin=str(library))
+    spec = spec_from_file_location(name, library, loader=loader)
+    assert spec is not None
     try:
         module = module_from_spec(spec)
         loader.exec_module(module)
@@ -93,10 +102,9 @@ class InProcessEngine:
         self._bridge = bridge = _load(library, self.name)
         self._panicked = bridge.Panicked
         self._refused = bridge.Refused
-        # The bridge takes its arguments by position only.
-        self._judge: Callable[[bytes, int, bool], _Verdict] = cast(Any, bridge).judge
-        self.constants: Mapping[str, int | bytes] = cast(Any, bridge).constants()
-        self.manifest_version = cast(int, self.constants["CHECKPOINT_MANIFEST_VERSION"])
+        self._verdict = bridge.verdict
+        self.constants: Mapping[str, int | bytes] = bridge.constants
+        self.manifest_version = cast(int, bridge.constants["CHECKPOINT_MANIFEST_VERSION"])
 
     def __repr__(self) -> str:
         return f"<InProcessEngine {self.name}, format v{self.manifest_version}>"
@@ -104,12 +112,12 @@ class InProcessEngine:
     @property
     def coverage_counters(self) -> int:
         """Number of places in the engine that a fuzzer can see."""
-        return cast(int, self._bridge.coverage_counters())
+        return self._bridge.coverage_counters
 
     def judge(self, data: bytes, key_groups: int, *, canonical: bool = False) -> EngineVerdict:
         """See `Engine.judge`."""
         try:
-            stage, messages, encoded = self._judge(data, key_groups, canonical)
+            stage, messages, encoded = self._verdict(data, key_groups, canonical)
         except self._panicked as panic:
             return EngineVerdict("panic", panic.args[:1], place=panic.args[1])
         if stage == "valid" and encoded is None:
@@ -230,7 +238,7 @@ class InProcessEngine:
     def judge_index(self, data: bytes) -> tuple[EngineVerdict, bytes | None]:
         """See `StoreEngine.judge_index`."""
         try:
-            stage, fault, encoded, reference = self._call(self._bridge.judge_index, data)
+            stage, fault, encoded, reference = self._call(self._bridge.index_verdict, data)
         except EngineFailed as failure:
             return EngineVerdict(failure.stage, (failure.message,), place=failure.place), None
         return EngineVerdict(stage, () if fault is None else (fault,), encoded), reference

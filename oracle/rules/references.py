@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from oracle.kernels import first_disorder, is_sha256_text
 from oracle.model import StateChunkId
 from oracle.registry import Place, rule
-from oracle.subject import Subject
+from oracle.subject import Subject, chunk_key
 
 
 @rule("node-data.chunk")
@@ -66,12 +66,12 @@ def references_count(subject: Subject) -> Iterator[Place]:
     A frame that names the current chunk counts for no entry.
     """
     manifest = subject.manifest
-    uses = Counter(frame.chunk for frame in manifest.state_frames)
-    del uses[manifest.current_chunk]
+    uses = Counter(subject.frame_chunks)
+    del uses[chunk_key(manifest.current_chunk)]
     for index, reference in enumerate(manifest.referenced_chunks):
-        if reference.ref_count != uses[reference.chunk]:
+        used = uses[chunk_key(reference.chunk)]
+        if reference.ref_count != used:
             yield (
                 f"/referenced_chunks/{index}/ref_count",
-                f"ref_count is {reference.ref_count}, "
-                f"{uses[reference.chunk]} state frames name {reference.chunk}",
+                f"ref_count is {reference.ref_count}, {used} frames name {reference.chunk}",
             )

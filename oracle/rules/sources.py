@@ -100,7 +100,10 @@ def watermark_sentinel(subject: Subject) -> Iterator[Place]:
     """
     for index, channel in enumerate(subject.manifest.channel_progress):
         if channel.watermark == I64_MIN:
-            yield f"/channel_progress/{index}/watermark", "the watermark is the reserved i64 minimum"
+            yield (
+                f"/channel_progress/{index}/watermark",
+                "the watermark is the reserved i64 minimum",
+            )
 
 
 @rule("watermark.mismatch")

@@ -326,9 +326,7 @@ def _segments(pointer: str, stream: NodeSubscriptionStreamManifest) -> Iterator[
             f"{pointer}/segments/{index}", f"{keys[index]} does not follow {keys[index - 1]}"
         )
     for index, segment in enumerate(stream.segments):
-        yield from _segment(
-            f"{pointer}/segments/{index}", segment, stream.distribution_certificate
-        )
+        yield from _segment(f"{pointer}/segments/{index}", segment, stream.distribution_certificate)
 
 
 def _segment(
@@ -393,8 +391,8 @@ def _sequences(pointer: str, stream: NodeSubscriptionStreamManifest) -> Iterator
                 )
         if cursor != part.through_sequence:
             yield SEQUENCE_GAP.at(
-                f"{pointer}/ranges", f"partition {part.partition} ends at {cursor}, "
-                f"expected {part.through_sequence}",
+                f"{pointer}/ranges",
+                f"partition {part.partition} ends at {cursor}, expected {part.through_sequence}",
             )
     for index, segment in reversed(segments):
         yield SEGMENTS_ORDER.at(

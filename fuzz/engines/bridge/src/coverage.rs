@@ -3,8 +3,6 @@
 //! The engine is compiled to call them, so without a definition the bridge would load in a fuzzer only. They are
 //! exported: where libFuzzer's functions of the same names are visible to the dynamic linker, those are found first.
 
-use pyo3::prelude::*;
-
 macro_rules! ignored {
     ($($name:ident($($argument:ty),*);)*) => {
         $(#[no_mangle] extern "C" fn $name($(_: $argument),*) {})*
@@ -33,14 +31,9 @@ extern "C" {
 }
 
 /// Number of places that a fuzzer sees in this engine; 0 where nobody can say.
-#[pyfunction]
-fn coverage_counters() -> usize {
+pub fn counters() -> usize {
     #[cfg(target_os = "linux")]
     return (&raw const __stop___sancov_cntrs).addr() - (&raw const __start___sancov_cntrs).addr();
     #[cfg(not(target_os = "linux"))]
     0
-}
-
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(coverage_counters, module)?)
 }

@@ -11,7 +11,7 @@ use crate::outcome::{decode, guarded, refused};
 type PyIndexVerdict<'py> = (&'static str, Option<String>, Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>);
 
 /// Decode and validate an index: stage, the first fault, and for a valid one its canonical bytes and its reference.
-#[pyfunction]
+#[pyfunction(name = "index_verdict")]
 fn judge_index<'py>(py: Python<'py>, data: &[u8]) -> PyResult<PyIndexVerdict<'py>> {
     let (stage, fault, encoded) = guarded(|| {
         let index: CommittedCheckpointIndex = match serde_json::from_slice(data) {

@@ -46,7 +46,7 @@ type Verdict = (&'static str, Vec<String>, Option<Vec<u8>>);
 type PyVerdict<'py> = (&'static str, Bound<'py, PyTuple>, Option<Bound<'py, PyBytes>>);
 
 /// Decode, validate and, on request, encode canonically.
-#[pyfunction]
+#[pyfunction(name = "verdict")]
 fn judge<'py>(py: Python<'py>, data: &[u8], key_groups: KeyGroups, canonical: bool) -> PyResult<PyVerdict<'py>> {
     let work = || guarded(|| verdict(data, key_groups.0, canonical));
     let (stage, messages, encoded) = if data.len() < WORTH_DETACHING { work() } else { py.detach(work) }?;
@@ -108,8 +108,7 @@ fn provoke_panic(message: String) -> PyResult<()> {
     guarded(|| panic!("{message}"))
 }
 
-/// The engine's public numbers, under the engine's names.
-#[pyfunction]
+/// The engine's public constants, under the engine's names.
 fn constants(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     macro_rules! export {
@@ -161,6 +160,8 @@ fn segment_limit(participants: u64) -> PyResult<u64> {
 #[pymodule]
 fn bridge(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     outcome::silence_panics();
+    module.add("constants", constants(py)?)?;
+    module.add("coverage_counters", coverage::counters())?;
     module.add("Refused", py.get_type::<Refused>())?;
     module.add("Panicked", py.get_type::<Panicked>())?;
     module.add_function(wrap_pyfunction!(judge, module)?)?;
@@ -169,11 +170,9 @@ fn bridge(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(frontier, module)?)?;
     module.add_function(wrap_pyfunction!(frontiers, module)?)?;
     module.add_function(wrap_pyfunction!(provoke_panic, module)?)?;
-    module.add_function(wrap_pyfunction!(constants, module)?)?;
     module.add_function(wrap_pyfunction!(key_group_count, module)?)?;
     #[cfg(feature = "view-logs")]
     module.add_function(wrap_pyfunction!(segment_limit, module)?)?;
-    coverage::register(module)?;
     digest::register(module)?;
     store::register(module)?;
     cut::register(module)

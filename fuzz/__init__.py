@@ -1,0 +1,1 @@
+"""Engines, comparison and search: where the oracle meets the production engine."""

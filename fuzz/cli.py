@@ -1,0 +1,31 @@
+"""`python -m fuzz`: the production engine beside the oracle."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+# Command, and where it lives. A command is imported when it is called, and not before.
+_COMMANDS = {
+    "engine": "fuzz.engine_cli",
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported one by one, on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=_Lazy)
+def main() -> None:
+    """Compare the production engine with the oracle, and search for where they differ."""

@@ -1,0 +1,175 @@
+"""`python -m fuzz engine`: build production engines, list them, remove them, serve one."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fuzz.engines import builds
+from fuzz.engines.protocol import EngineUnavailable
+
+if TYPE_CHECKING:
+    from fuzz.engines.build import Report
+
+# Without a terminal, one line of progress in this many seconds.
+_LINE_EVERY = 20.0
+
+
+@click.group()
+def engine() -> None:
+    """Production engines: the Rust crate laminar-core, release by release or from a checkout."""
+
+
+def _unavailable(error: EngineUnavailable) -> click.ClickException:
+    failure = click.ClickException(str(error))
+    failure.exit_code = 2
+    return failure
+
+
+@engine.command()
+@click.argument("releases", nargs=-1, metavar="[RELEASE]...")
+@click.option(
+    "--path",
+    "checkouts",
+    multiple=True,
+    metavar="CHECKOUT",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A directory that is the crate laminar-core or has it somewhere below.",
+)
+@click.option("--again", is_flag=True, help="Build even what is built.")
+def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -> None:
+    """Build engines; without arguments, the default release."""
+    from fuzz.engines.build import build as build_engine
+
+    wanted: list[str | Path] = [*releases, *checkouts] or [builds.DEFAULT_RELEASE]
+    try:
+        for target in [builds.target(one) for one in wanted]:
+            with _progress(target.release) as report:
+                made, fresh = build_engine(target, report, again=again)
+            how = f"built in {made.seconds:.0f} s" if fresh else "was built before"
+            click.echo(
+                f"laminar-core {made.release}: {how}, format v{made.manifest_version}, "
+                f"{made.coverage_counters:,} coverage counters, {made.library}"
+            )
+    except EngineUnavailable as error:
+        raise _unavailable(error) from error
+
+
+@contextmanager
+def _progress(release: str) -> Iterator[Report]:
+    """Show progress on standard error: a bar on a terminal, else a line now and then."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    title = f"laminar-core {release}"
+    if console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[crate]}", style="dim"),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(title, total=None, crate="")
+
+            def show(crate: str, done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total, crate=crate)
+
+            yield show
+        return
+
+    start = last = time.monotonic()
+
+    def tell(crate: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            click.echo(f"{title}: {done} of {total} crates, {last - start:.0f} s", err=True)
+
+    yield tell
+
+
+@engine.command(name="list")
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+def list_engines(style: str) -> None:
+    """List the engines that are built."""
+    found = builds.built()
+    if style == "json":
+        for one in found:
+            row = {
+                "release": one.release,
+                "manifest_version": one.manifest_version,
+                "current": one.is_current(),
+                "coverage_counters": one.coverage_counters,
+                "size": one.size,
+                "features": one.features,
+                "rustc": one.rustc,
+                "seconds": one.seconds,
+                "checkout": one.checkout,
+                "library": str(one.library),
+            }
+            click.echo(json.dumps(row))
+        return
+    if not found:
+        click.echo("no engine is built; run: python -m fuzz engine build", err=True)
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("release", "format", "counters", "size", "built from"):
+        table.add_column(title, justify="right" if title in {"counters", "size"} else "left")
+    for one in found:
+        origin = one.checkout or "registry"
+        stale = "" if one.is_current() else " (has changed since; build it again)"
+        size = f"{one.size / 1e6:.1f} MB"
+        counters = f"{one.coverage_counters:,}"
+        table.add_row(one.release, f"v{one.manifest_version}", counters, size, origin + stale)
+    Console().print(table)
+
+
+@engine.command()
+@click.argument("releases", nargs=-1, metavar="[RELEASE]...")
+@click.option("--all", "everything", is_flag=True, help="All engines, and what makes the next build quick.")
+def remove(releases: tuple[str, ...], everything: bool) -> None:
+    """Remove engines that are built; a checkout's goes by its name in `engine list`."""
+    if everything == bool(releases):
+        raise click.UsageError("name the releases to remove, or give --all")
+    if everything:
+        builds.remove_everything()
+        click.echo(f"removed everything in {builds.cache_directory()}")
+        return
+    found = builds.built()
+    unknown = sorted(set(releases) - {one.release for one in found})
+    if unknown:
+        raise _unavailable(
+            EngineUnavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
+        )
+    for one in found:
+        if one.release in releases:
+            builds.remove(one)
+            click.echo(f"removed laminar-core {one.release} ({one.directory})")
+
+
+@engine.command()
+@click.argument("release")
+def serve(release: str) -> None:
+    """Answer the stdio protocol (see fuzz/engines/PROTOCOL.md) with a built engine, until input ends."""
+    from fuzz.engines import load
+    from fuzz.engines.serve import serve as answer
+
+    try:
+        loaded = load(release)
+    except EngineUnavailable as error:
+        raise _unavailable(error) from error
+    answer(loaded, sys.stdin.buffer, sys.stdout.buffer)

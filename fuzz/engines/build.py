@@ -1,0 +1,190 @@
+"""Build an engine with cargo."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fuzz.engines.builds import BRIDGE, RUST_FLAGS, Build, Target, bridge_sources, cache_directory
+from fuzz.engines.inprocess import InProcessEngine
+from fuzz.engines.protocol import EngineUnavailable
+
+Report = Callable[[str, int, int], None]
+"""Called with the name of what was just compiled, how many crates are done, and about how many there are."""
+
+_DEPENDENCY = re.compile(r"^laminar-core = .*$", re.MULTILINE)
+
+
+def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build, bool]:
+    """Build a target unless that has been done.
+
+    Args:
+        target: what to build.
+        report: told about progress.
+        again: build even so.
+
+    Returns:
+        The build, and whether it was made just now.
+
+    Raises:
+        EngineUnavailable: a tool is missing, or the compiler refused.
+    """
+    cargo, rustc = _tools()
+    version = _output(rustc, "-vV")
+    with _alone():
+        try:
+            record = json.loads((target.directory / "build.json").read_text())
+            present = Build(**{**record, "features": tuple(record["features"])})
+            if present.rustc == version.splitlines()[0] and not again:
+                return present, False
+        except (OSError, ValueError, TypeError, KeyError):
+            pass  # Not built, or by another version of this program.
+        start = time.monotonic()
+        crate = _lay_out(target)
+        library = _compile(cargo, crate, target, _host(version), report)
+        return _install(target, library, version.splitlines()[0], time.monotonic() - start), True
+
+
+def _tools() -> tuple[str, str]:
+    cargo, rustc = shutil.which("cargo"), shutil.which("rustc")
+    if cargo is None or rustc is None:
+        raise EngineUnavailable(
+            "building an engine needs Rust, and there is no cargo here: install it from https://rustup.rs"
+        )
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        raise EngineUnavailable(
+            "building an engine needs a C compiler to link with, and there is no cc here: install gcc or clang "
+            "(on Debian and Ubuntu: apt-get install build-essential)"
+        )
+    return cargo, rustc
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise EngineUnavailable(f"{' '.join(command)} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _host(version: str) -> str:
+    return next(line.split()[1] for line in version.splitlines() if line.startswith("host:"))
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one build run at a time: they share the compiled dependencies."""
+    cache_directory().mkdir(parents=True, exist_ok=True)
+    with (cache_directory() / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _lay_out(target: Target) -> Path:
+    """Put the bridge's crate for this target into the cache."""
+    crate = cache_directory() / "crates" / target.release.partition("+")[0]
+    if target.checkout is not None:
+        crate = crate.with_name(f"{crate.name}-checkout")
+    manifest = (BRIDGE / "Cargo.toml").read_text()
+    manifest, replaced = _DEPENDENCY.subn(lambda _: f"laminar-core = {target.dependency}", manifest)
+    assert replaced == 1, "the bridge's Cargo.toml has one line for laminar-core"
+    wanted = {source.relative_to(BRIDGE): source.read_text() for source in bridge_sources()}
+    wanted[Path("Cargo.toml")] = manifest
+    wanted[Path("Cargo.lock")] = target.lock.read_text()
+    for name, text in wanted.items():
+        file = crate / name
+        # Cargo goes by modification times: leave alone what has not changed.
+        if not file.is_file() or file.read_text() != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    for stray in crate.glob("src/**/*.rs"):
+        if stray.relative_to(crate) not in wanted:
+            stray.unlink()
+    return crate
+
+
+def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report) -> Path:
+    environment = os.environ | {
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(RUST_FLAGS),
+        "CARGO_TARGET_DIR": str(cache_directory() / "target"),
+        # An extension module for any interpreter, not for the one that happens to run this.
+        "PYO3_BUILD_EXTENSION_MODULE": "1",
+        "PYO3_NO_PYTHON": "1",
+    }
+    options = ["--manifest-path", str(crate / "Cargo.toml"), "--target", host]
+    if target.features:
+        options += ["--features", ",".join(target.features)]
+    if target.checkout is None:
+        options.append("--locked")
+    about = _count_crates(cargo, options, environment)
+    log = cache_directory() / "build.log"
+    with log.open("w+") as errors:
+        with subprocess.Popen(
+            # With a target given, build scripts and macros stay without the flags.
+            [cargo, "build", "--release", "--message-format=json-render-diagnostics", *options],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            library = _follow(process.stdout, about, report)
+        if process.returncode != 0 or library is None:
+            errors.seek(0)
+            said = "".join(line for line in errors if "Compiling" not in line)
+            raise EngineUnavailable(
+                f"cargo could not build laminar-core {target.release}; all it said is in {log}, the end of it:\n"
+                + said[-3000:].strip()
+            )
+    return library
+
+
+def _count_crates(cargo: str, options: list[str], environment: dict[str, str]) -> int:
+    tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", "--no-dedupe", *options]
+    done = subprocess.run(tree, env=environment, capture_output=True, text=True, check=False)
+    # Only the progress bar depends on it, and the build itself will say what is wrong.
+    return len({tuple(line.split()[:2]) for line in done.stdout.splitlines()})
+
+
+def _follow(messages: Iterator[str], about: int, report: Report) -> Path | None:
+    library = None
+    done: set[str] = set()
+    for line in messages:
+        message = json.loads(line) if line.startswith("{") else {}
+        if message.get("reason") != "compiler-artifact":
+            continue
+        done.add(message["package_id"])
+        name = message["target"]["name"]
+        report(name, len(done), max(about, len(done)))
+        if message["target"]["kind"] == ["cdylib"] and name == "bridge":
+            library = Path(message["filenames"][0])
+    return library
+
+
+def _install(target: Target, library: Path, rustc: str, seconds: float) -> Build:
+    shutil.rmtree(target.directory, ignore_errors=True)
+    target.directory.mkdir(parents=True)
+    # A new file, not a link: cargo writes the next release to the same place.
+    shutil.copy(library, target.directory / "bridge.abi3.so")
+    engine = InProcessEngine(target.directory / "bridge.abi3.so", target.release)
+    build = Build(
+        release=target.release,
+        manifest_version=engine.manifest_version,
+        coverage_counters=engine.coverage_counters,
+        key=target.key,
+        features=target.features,
+        rustc=rustc,
+        seconds=round(seconds, 1),
+        checkout=str(target.checkout) if target.checkout else None,
+    )
+    build.write()  # From here on it counts as built.
+    return build
