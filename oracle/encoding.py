@@ -36,7 +36,8 @@ def canonical_json_bytes(value: Any, without: str | None = None) -> bytes:
 
     *without* names a field of the struct itself that is left out.
     """
-    members = encoder(type(value))(value)
+    shape: Any = type(value)
+    members = encoder(shape)(value)
     if without is not None:
         del members[without]
     return _WRITER.encode(members).encode()

@@ -65,15 +65,12 @@ def source_name(subject: Subject) -> Iterator[Place]:
 @hazard("hazard.empty-payload", later="loading the descriptor always fails")
 def empty_payload(subject: Subject) -> Iterator[Place]:
     """A payload range of a sink or an intent is empty with another digest than an empty one's."""
-    manifest = subject.manifest
-    for field, entries, digest in (
-        (
-            "sink_artifact_intents",
-            manifest.sink_artifact_intents,
-            checkpoint_artifact_intent_sha256(b""),
-        ),
-        ("prepared_sinks", manifest.prepared_sinks, checkpoint_descriptor_sha256(b"")),
-    ):
+    digest_of_empty = {
+        "sink_artifact_intents": checkpoint_artifact_intent_sha256(b""),
+        "prepared_sinks": checkpoint_descriptor_sha256(b""),
+    }
+    for field, entries in subject.manifest.sink_entries:
+        digest = digest_of_empty[field]
         for index, entry in enumerate(entries):
             if entry.payload is not None and not entry.payload.length and entry.sha256 != digest:
                 yield f"/{field}/{index}/sha256", f"the digest of an empty payload is {digest}"

@@ -206,6 +206,10 @@ class PreparedSinkArtifactIntent:
     sha256: str
 
 
+SinkEntry = PreparedSinkArtifactIntent | PreparedSinkDescriptor
+"""What intents and descriptors have in common is all that most rules look at."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorCheckpoint:
     """The offsets of one source at the cut, as its connector wrote them."""
@@ -405,6 +409,14 @@ class CheckpointManifest:
     subscription_output: NodeSubscriptionManifest | None = of_feature(
         Feature.SUBSCRIPTION_OUTPUT, None
     )
+
+    @property
+    def sink_entries(self) -> tuple[tuple[str, tuple[SinkEntry, ...]], ...]:
+        """Intents and prepared sinks with their field's name, in the order of their payloads."""
+        return (
+            ("sink_artifact_intents", self.sink_artifact_intents),
+            ("prepared_sinks", self.prepared_sinks),
+        )
 
     @property
     def current_chunk(self) -> StateChunkId:

@@ -86,10 +86,7 @@ class Subject:
             for index, chunk in enumerate(self.frame_chunks)
             if chunk == current
         ]
-        for field, entries in (
-            ("sink_artifact_intents", manifest.sink_artifact_intents),
-            ("prepared_sinks", manifest.prepared_sinks),
-        ):
+        for field, entries in manifest.sink_entries:
             ranges += [
                 (f"/{field}/{index}/payload", entry.payload)
                 for index, entry in enumerate(entries)

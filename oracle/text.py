@@ -61,7 +61,7 @@ def _text(data: bytes) -> str:
 # is the fastest. Longer literals are out of every field's range, so their digits do not matter.
 _DEFAULT_DIGIT_LIMIT = 4_300
 _LONGEST_INTEGER = len("-9223372036854775808")
-_OUT_OF_RANGE = 10**_LONGEST_INTEGER
+_OUT_OF_RANGE: int = 10**_LONGEST_INTEGER
 
 # `-0` as a whole value. The literal stands first in the pattern, so that the search is as fast as
 # a search for the literal.
@@ -88,7 +88,7 @@ def _exact_integer(literal: str) -> int | Float:
     if literal == "-0":
         return Float(literal)
     if len(literal) > _LONGEST_INTEGER:
-        return -_OUT_OF_RANGE if literal[0] == "-" else _OUT_OF_RANGE
+        return -_OUT_OF_RANGE if literal.startswith("-") else _OUT_OF_RANGE
     return int(literal)
 
 

@@ -9,11 +9,9 @@ from oracle.constants import PREPARED_SINK_DESCRIPTOR_VERSION
 from oracle.digests import checkpoint_artifact_intent_sha256, checkpoint_descriptor_sha256
 from oracle.formats import Feature
 from oracle.kernels import ends_beyond, first_disorder, is_sha256_text
-from oracle.model import PreparedSinkArtifactIntent, PreparedSinkDescriptor
+from oracle.model import SinkEntry
 from oracle.registry import Place, PlaceCheck, rule
 from oracle.subject import Subject
-
-Entry = PreparedSinkDescriptor | PreparedSinkArtifactIntent
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,9 @@ class Family:
     feature: Feature | None
     absent_digest: str
 
-    def entries(self, subject: Subject) -> tuple[Entry, ...]:
+    def entries(self, subject: Subject) -> tuple[SinkEntry, ...]:
         """The family's list."""
-        entries: tuple[Entry, ...] = getattr(subject.manifest, self.field)
+        entries: tuple[SinkEntry, ...] = getattr(subject.manifest, self.field)
         return entries
 
 
@@ -71,15 +69,15 @@ def _unordered(family: Family, subject: Subject) -> Iterator[Place]:
         )
 
 
-EntryCheck = Callable[[Entry, Family, Subject], Iterator[Place]]
+EntryCheck = Callable[[SinkEntry, Family, Subject], Iterator[Place]]
 
 
 def _of_both(
     suffix: str, *, unspecified_with: tuple[str, ...] = ()
-) -> Callable[[EntryCheck], EntryCheck]:
+) -> Callable[[SinkEntryCheck], EntryCheck]:
     """Register the decorated check as the rules intents.*suffix* and sinks.*suffix*."""
 
-    def register(check: EntryCheck) -> EntryCheck:
+    def register(check: SinkEntryCheck) -> EntryCheck:
         for family in (INTENTS, SINKS):
             rule(
                 f"{family.prefix}.{suffix}",
@@ -91,7 +89,7 @@ def _of_both(
     return register
 
 
-def _over_entries(family: Family, check: EntryCheck) -> PlaceCheck:
+def _over_entries(family: Family, check: SinkEntryCheck) -> PlaceCheck:
     def over_entries(subject: Subject) -> Iterator[Place]:
         for index, entry in enumerate(family.entries(subject)):
             for pointer, message in check(entry, family, subject):
@@ -102,21 +100,21 @@ def _over_entries(family: Family, check: EntryCheck) -> PlaceCheck:
 
 
 @_of_both("name")
-def entry_name(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_name(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry's sink_name is empty."""
     if not entry.sink_name:
         yield "/sink_name", "sink_name is empty"
 
 
 @_of_both("unknown", unspecified_with=("sink-names.order",))
-def entry_unknown(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_unknown(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry's sink_name is not in sink_names."""
     if entry.sink_name not in subject.sink_names:
         yield "/sink_name", f"{entry.sink_name!r} is not in sink_names"
 
 
 @_of_both("format")
-def entry_format(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_format(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry's format_version is not 1."""
     if entry.format_version != PREPARED_SINK_DESCRIPTOR_VERSION:
         yield (
@@ -126,21 +124,21 @@ def entry_format(entry: Entry, family: Family, subject: Subject) -> Iterator[Pla
 
 
 @_of_both("digest")
-def entry_digest(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_digest(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry's sha256 is not sha256 text."""
     if not is_sha256_text(entry.sha256):
         yield "/sha256", f"{entry.sha256!r} is not SHA-256 text"
 
 
 @_of_both("range-overflow")
-def entry_range_overflow(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_range_overflow(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """Offset + length of an entry's payload passes u64."""
     if entry.payload is not None and entry.payload.end is None:
         yield "/payload", f"{entry.payload} passes u64"
 
 
 @_of_both("range-end")
-def entry_range_end(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_range_end(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry's payload ends beyond node_data.object_length."""
     length, payload = subject.manifest.node_data.object_length, entry.payload
     if payload is not None and ends_beyond(payload.offset, payload.length, length):
@@ -148,7 +146,7 @@ def entry_range_end(entry: Entry, family: Family, subject: Subject) -> Iterator[
 
 
 @_of_both("absent-digest")
-def entry_absent_digest(entry: Entry, family: Family, subject: Subject) -> Iterator[Place]:
+def entry_absent_digest(entry: SinkEntry, family: Family, subject: Subject) -> Iterator[Place]:
     """An entry has no payload, and its sha256 is not the digest of an absent one.
 
     Intents and sinks have different digests of an absent payload.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oracle.constants import LOCAL_NODE_ID
-from oracle.kernels import first_disorder, strictly_ascending
+from oracle.kernels import first_disorder
 from oracle.registry import Place, rule
 from oracle.subject import Subject
 
@@ -36,8 +36,8 @@ def owned_vnodes_empty(subject: Subject) -> Iterator[Place]:
 def owned_vnodes_order(subject: Subject) -> Iterator[Place]:
     """owned_vnodes is not strictly ascending."""
     owned = subject.manifest.owned_vnodes
-    if not strictly_ascending(owned):
-        index = first_disorder(owned)
+    index = first_disorder(owned)
+    if index is not None:
         yield f"/owned_vnodes/{index}", f"vnode {owned[index]} does not follow {owned[index - 1]}"
 
 
