@@ -399,10 +399,8 @@ def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decoder:
     def one(value: JsonValue) -> Any:
         place: str | int
         if type(value) is tuple:
-            for place, tag in value:
-                if place == TAG:
-                    break
-            else:
+            place, tag = next((member for member in value if member[0] == TAG), (TAG, REQUIRED))
+            if tag is REQUIRED:
                 raise DecodeError(Kind.MISSING, f"{TAG} is missing")
         elif type(value) is list:
             if not value:

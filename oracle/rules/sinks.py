@@ -74,10 +74,10 @@ EntryCheck = Callable[[SinkEntry, Family, Subject], Iterator[Place]]
 
 def _of_both(
     suffix: str, *, unspecified_with: tuple[str, ...] = ()
-) -> Callable[[SinkEntryCheck], EntryCheck]:
+) -> Callable[[EntryCheck], EntryCheck]:
     """Register the decorated check as the rules intents.*suffix* and sinks.*suffix*."""
 
-    def register(check: SinkEntryCheck) -> EntryCheck:
+    def register(check: EntryCheck) -> EntryCheck:
         for family in (INTENTS, SINKS):
             rule(
                 f"{family.prefix}.{suffix}",
@@ -89,7 +89,7 @@ def _of_both(
     return register
 
 
-def _over_entries(family: Family, check: SinkEntryCheck) -> PlaceCheck:
+def _over_entries(family: Family, check: EntryCheck) -> PlaceCheck:
     def over_entries(subject: Subject) -> Iterator[Place]:
         for index, entry in enumerate(family.entries(subject)):
             for pointer, message in check(entry, family, subject):

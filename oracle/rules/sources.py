@@ -31,7 +31,7 @@ def _unordered_names(field: str, names: tuple[str, ...]) -> Iterator[Place]:
 
 @rule("channels.order")
 def channels_order(subject: Subject) -> Iterator[Place]:
-    """channel_progress is not strictly ascending by (participant_id, source_name, input_channel)."""
+    """channel_progress is not strictly ascending by participant, source_name, input_channel."""
     keys = [channel.order for channel in subject.manifest.channel_progress]
     index = first_disorder(keys)
     if index is not None:
