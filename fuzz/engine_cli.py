@@ -27,10 +27,10 @@ def engine() -> None:
     """Production engines: the Rust crate laminar-core, release by release or from a checkout."""
 
 
-def _unavailable(error: EngineUnavailable) -> click.ClickException:
-    failure = click.ClickException(str(error))
-    failure.exit_code = 2
-    return failure
+class _Unavailable(click.ClickException):
+    """Could not run, as opposed to ran and found something."""
+
+    exit_code = 2
 
 
 @engine.command()
@@ -59,7 +59,7 @@ def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -
                 f"{made.coverage_counters:,} coverage counters, {made.library}"
             )
     except EngineUnavailable as error:
-        raise _unavailable(error) from error
+        raise _Unavailable(str(error)) from error
 
 
 @contextmanager
@@ -140,7 +140,9 @@ def list_engines(style: str) -> None:
 
 @engine.command()
 @click.argument("releases", nargs=-1, metavar="[RELEASE]...")
-@click.option("--all", "everything", is_flag=True, help="All engines, and what makes the next build quick.")
+@click.option(
+    "--all", "everything", is_flag=True, help="All engines, and what makes the next build quick."
+)
 def remove(releases: tuple[str, ...], everything: bool) -> None:
     """Remove engines that are built; a checkout's goes by its name in `engine list`."""
     if everything == bool(releases):
@@ -152,9 +154,7 @@ def remove(releases: tuple[str, ...], everything: bool) -> None:
     found = builds.built()
     unknown = sorted(set(releases) - {one.release for one in found})
     if unknown:
-        raise _unavailable(
-            EngineUnavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
-        )
+        raise _Unavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
     for one in found:
         if one.release in releases:
             builds.remove(one)
@@ -164,12 +164,23 @@ def remove(releases: tuple[str, ...], everything: bool) -> None:
 @engine.command()
 @click.argument("release")
 def serve(release: str) -> None:
-    """Answer the stdio protocol (see fuzz/engines/PROTOCOL.md) with a built engine, until input ends."""
+    """Answer the stdio protocol with a built engine, until input ends.
+
+    The protocol is described in fuzz/engines/PROTOCOL.md.
+    """
     from fuzz.engines import load
     from fuzz.engines.serve import serve as answer
 
     try:
         loaded = load(release)
     except EngineUnavailable as error:
-        raise _unavailable(error) from error
+        raise _Unavailable(str(error)) from error
     answer(loaded, sys.stdin.buffer, sys.stdout.buffer)
+
+
+@engine.command()
+def protocol() -> None:
+    """Print the stdio protocol's JSON Schema, as it stands in fuzz/engines/protocol.schema.json."""
+    from fuzz.engines.wire import schema
+
+    click.echo(json.dumps(schema(), indent=2))

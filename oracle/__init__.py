@@ -5,6 +5,7 @@ the model (:mod:`oracle.model`), rules look at the model (:mod:`oracle.rules`), 
 out (:mod:`oracle.verdict`). What is public stands here.
 """
 
+from oracle.assumptions import ASSUMPTIONS, Assumption
 from oracle.constants import (
     DEFAULT_KEY_GROUP_COUNT,
     LOCAL_NODE_ID,
@@ -33,7 +34,8 @@ from oracle.digests import (
 )
 from oracle.encoding import canonical_json_bytes, encode
 from oracle.errors import DecodeError, Kind, json_pointer
-from oracle.formats import CONTRACTS, V9, V10, Contract, Feature, contract_named
+from oracle.formats import CONTRACTS, V9, V10, VIEW_LOG, Contract, Feature, contract_named
+from oracle.kernels import view_log_segment_limit
 from oracle.model import (
     ByteRange,
     ChangelogMode,
@@ -42,6 +44,7 @@ from oracle.model import (
     CheckpointManifest,
     CheckpointParticipant,
     ConnectorCheckpoint,
+    EventTimeBounds,
     FrozenDict,
     NodeDataObject,
     NodePartitionRange,
@@ -59,6 +62,8 @@ from oracle.model import (
     StateChunkId,
     StateFrame,
     StateFrameKey,
+    ViewLog,
+    ViewLogSegment,
     Vnode,
     VnodePartitioned,
 )
@@ -66,6 +71,7 @@ from oracle.registry import RULES, Finding, Level, Rule, rules_of
 from oracle.verdict import Stage, Verdict, decode, hazards, judge, validate
 
 __all__ = [
+    "ASSUMPTIONS",
     "CONTRACTS",
     "DEFAULT_KEY_GROUP_COUNT",
     "EMPTY_SHA256",
@@ -85,6 +91,8 @@ __all__ = [
     "SUBSCRIPTION_PROTOCOL_VERSION",
     "V9",
     "V10",
+    "VIEW_LOG",
+    "Assumption",
     "ByteRange",
     "ChangelogMode",
     "ChannelProgress",
@@ -94,6 +102,7 @@ __all__ = [
     "ConnectorCheckpoint",
     "Contract",
     "DecodeError",
+    "EventTimeBounds",
     "Feature",
     "Finding",
     "FrozenDict",
@@ -118,6 +127,8 @@ __all__ = [
     "StateFrame",
     "StateFrameKey",
     "Verdict",
+    "ViewLog",
+    "ViewLogSegment",
     "Vnode",
     "VnodePartitioned",
     "canonical_json_bytes",
@@ -136,4 +147,5 @@ __all__ = [
     "rules_of",
     "subscription_digest",
     "validate",
+    "view_log_segment_limit",
 ]

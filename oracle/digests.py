@@ -10,8 +10,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from oracle.constants import PARTITIONING_ABI_VERSION
-from oracle.encoding import canonical_json_bytes
-from oracle.model import CheckpointAssignmentFence, NodeSubscriptionManifest
+from oracle.formats import V10
+from oracle.model import (
+    CheckpointAssignmentFence,
+    NodeSubscriptionBody,
+    NodeSubscriptionManifest,
+)
+from oracle.shapes import encoder
 
 DESCRIPTOR_DOMAIN = b"laminardb-prepared-sink-descriptor-v1\0"
 ARTIFACT_INTENT_DOMAIN = b"laminardb/checkpoint-sink-artifact-intent/v1\0"
@@ -80,7 +85,8 @@ def node_subscription_digest(output: NodeSubscriptionManifest) -> bytes:
 
 def unsealed_bytes(output: NodeSubscriptionManifest) -> bytes:
     """Canonical encoding of *output* without ``manifest_digest``."""
-    return canonical_json_bytes(output, without="manifest_digest")
+    text: str = encoder(NodeSubscriptionBody, V10)(output)
+    return text.encode()
 
 
 def _u64(number: int) -> bytes:

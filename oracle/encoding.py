@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from oracle.formats import V10, Contract
 from oracle.model import CheckpointManifest
 from oracle.shapes import encoder
 
@@ -19,10 +19,6 @@ _SHORT_ESCAPES = {
     "\t": "\\t",
 }
 
-_WRITER = json.JSONEncoder(
-    ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
-)
-
 
 def escape(character: str) -> str:
     """How the canonical encoding writes one character of a string."""
@@ -31,18 +27,17 @@ def escape(character: str) -> str:
     return f"\\u{ord(character):04x}" if character < " " else character
 
 
-def canonical_json_bytes(value: Any, without: str | None = None) -> bytes:
-    """The canonical encoding of *value*, an instance of one of the model's structs.
-
-    *without* names a field of the struct itself that is left out.
-    """
+def canonical_json_bytes(value: Any, contract: Contract = V10) -> bytes:
+    """The canonical encoding of *value*, an instance of one of the model's structs."""
     shape: Any = type(value)
-    members = encoder(shape)(value)
-    if without is not None:
-        del members[without]
-    return _WRITER.encode(members).encode()
+    text: str = encoder(shape, contract)(value)
+    return text.encode()
 
 
-def encode(manifest: CheckpointManifest) -> bytes:
-    """The canonical bytes of *manifest*; decoding them gives the manifest again."""
-    return canonical_json_bytes(manifest)
+def encode(manifest: CheckpointManifest, contract: Contract = V10) -> bytes:
+    """The canonical bytes of *manifest*; decoding them gives the manifest again.
+
+    Formats spell the fields that they share alike, so *contract* matters only where a file of
+    facts renames some. What a manifest does not have is left out, whatever the format.
+    """
+    return canonical_json_bytes(manifest, contract)

@@ -17,7 +17,7 @@ from oracle.encoding import encode
 from oracle.errors import json_pointer
 from oracle.formats import Feature
 from oracle.kernels import is_trimmed
-from oracle.model import OutputSegmentRef
+from oracle.model import OutputSegmentRef, Payload, SinkEntry
 from oracle.registry import Place, hazard
 from oracle.subject import ChunkKey, Subject, chunk_key
 
@@ -69,8 +69,8 @@ def empty_payload(subject: Subject) -> Iterator[Place]:
         "sink_artifact_intents": checkpoint_artifact_intent_sha256(b""),
         "prepared_sinks": checkpoint_descriptor_sha256(b""),
     }
-    for field, entries in subject.manifest.sink_entries:
-        digest = digest_of_empty[field]
+    for field, digest in digest_of_empty.items():
+        entries: tuple[SinkEntry, ...] = getattr(subject.manifest, field)
         for index, entry in enumerate(entries):
             if entry.payload is not None and not entry.payload.length and entry.sha256 != digest:
                 yield f"/{field}/{index}/sha256", f"the digest of an empty payload is {digest}"
@@ -100,40 +100,49 @@ def payload_conflict(subject: Subject) -> Iterator[Place]:
         for reference in manifest.referenced_chunks
     }
     digests[current, 0, manifest.node_data.object_length] = manifest.node_data.sha256
-    for index, frame in enumerate(manifest.state_frames):
-        key = (subject.frame_chunks[index], frame.range.offset, frame.range.length)
-        known = digests.setdefault(key, frame.sha256)
-        if known != frame.sha256:
+    for pointer, chunk, payload in _payloads(subject):
+        key = (chunk, payload.range.offset, payload.range.length)
+        known = digests.setdefault(key, payload.sha256)
+        if known != payload.sha256:
             yield (
-                f"/state_frames/{index}/sha256",
-                f"bytes {frame.range.offset}..{frame.range.end} of {frame.chunk} "
-                f"are also said to have the digest {known}",
+                f"{pointer}/sha256",
+                f"{payload.range} of {payload.chunk} is also said to have the digest {known}",
             )
+
+
+def _payloads(subject: Subject) -> Iterator[tuple[str, ChunkKey, Payload]]:
+    """State frames and segments of view logs."""
+    for index, frame in enumerate(subject.manifest.state_frames):
+        yield f"/state_frames/{index}", subject.frame_chunks[index], frame
+    for number, log in enumerate(subject.manifest.view_logs):
+        for index, segment in enumerate(log.segments):
+            pointer = f"/view_logs/{number}/segments/{index}"
+            yield pointer, chunk_key(segment.chunk), segment
 
 
 @hazard("hazard.range-overlap", later="older objects were tiled without overlap when written")
 def range_overlap(subject: Subject) -> Iterator[Place]:
-    """Two frames of an older object overlap without being equal."""
-    frames = subject.manifest.state_frames
+    """Two payloads of an older object (frames, segments) overlap without being equal."""
     current = chunk_key(subject.manifest.current_chunk)
     spans = sorted(
-        (chunk, frames[index].range.offset, frames[index].range.end or 0, index)
-        for index, chunk in enumerate(subject.frame_chunks)
+        (chunk, payload.range.offset, payload.range.offset + payload.range.length, pointer)
+        for pointer, chunk, payload in _payloads(subject)
         if chunk != current
     )
-    previous = None
+    # The one that reaches furthest so far: whatever starts before its end overlaps it.
+    widest: tuple[ChunkKey, int, int, str] | None = None
     for span in spans:
-        chunk, offset, end, index = span
-        if previous is not None and previous[0] == chunk and offset < previous[2]:
-            if (offset, end) != previous[1:3]:
-                yield (
-                    f"/state_frames/{index}/range",
-                    f"bytes {offset}..{end} overlap {previous[1]}..{previous[2]} "
-                    f"of /state_frames/{previous[3]}",
-                )
-            if end <= previous[2]:
-                continue
-        previous = span
+        chunk, offset, end, pointer = span
+        if widest is None or widest[0] != chunk or offset >= widest[2]:
+            widest = span
+            continue
+        if (offset, end) != widest[1:3]:
+            yield (
+                f"{pointer}/range",
+                f"bytes {offset}..{end} overlap {widest[1]}..{widest[2]} of {widest[3]}",
+            )
+        if end > widest[2]:
+            widest = span
 
 
 _UNLISTABLE = re.compile(r"[\x00-\x1f\x7f%]")

@@ -150,3 +150,30 @@ def frontier(channels: Sequence[tuple[int | None, bool]]) -> int | None:
 def rosters_differ(declared: Sequence[bytes], observed: Iterable[bytes]) -> bool:
     """Whether the observed channels, sorted, are not exactly the declared ones."""
     return sorted(observed) != list(declared)
+
+
+def view_log_segment_limit(participants: int, in_manifest: int, in_cluster: int) -> int:
+    """The most segments that one manifest of a cut of so many *participants* may retain.
+
+    An even share of the *in_cluster* budget, rounded down, and never above *in_manifest*. A cut
+    has at least 1 participant, else :class:`ValueError`; a local manifest is a cut of 1.
+    """
+    if participants < 1:
+        raise ValueError(f"a cut has at least 1 participant, not {participants}")
+    return min(in_manifest, in_cluster // participants)
+
+
+def row_gaps(runs: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Indices of the (partition, first_row, row_count) runs that do not continue the one before.
+
+    Only neighbours of one partition are compared: the first run of a partition may start at any
+    row, and nothing can continue a run that passes u64.
+    """
+    gaps: list[int] = []
+    for index in range(1, len(runs)):
+        partition, first_row, _ = runs[index]
+        partition_before, first_row_before, row_count_before = runs[index - 1]
+        end = range_end(first_row_before, row_count_before)
+        if partition == partition_before and end is not None and first_row != end:
+            gaps.append(index)
+    return gaps

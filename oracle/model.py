@@ -362,8 +362,8 @@ class NodeSubscriptionStreamManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSubscriptionManifest:
-    """One participant's subscription output at the cut, sealed by its digest."""
+class NodeSubscriptionBody:
+    """What the digest of a participant's subscription output is taken of."""
 
     protocol_version: U16
     epoch: U64
@@ -371,7 +371,46 @@ class NodeSubscriptionManifest:
     participant_id: U64
     assignment_certificate: CheckpointAssignmentFence
     streams: tuple[NodeSubscriptionStreamManifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSubscriptionManifest(NodeSubscriptionBody):
+    """One participant's subscription output at the cut, sealed by the digest of its body."""
+
     manifest_digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeBounds:
+    """The inclusive event-time range of a segment's rows, in milliseconds, signed."""
+
+    min: I64
+    max: I64
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLogSegment:
+    """One immutable run of rows in a partition of a view's log: row_count rows from first_row."""
+
+    partition: U16
+    first_row: U64
+    row_count: U64
+    event_time: EventTimeBounds | None
+    chunk: StateChunkId
+    range: ByteRange
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLog:
+    """The retained log of one append-only view at the cut."""
+
+    view_name: str
+    segments: tuple[ViewLogSegment, ...]
+
+
+Payload = StateFrame | ViewLogSegment
+"""What lies in a range of a node data object, current or older, under a digest of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -406,17 +445,10 @@ class CheckpointManifest:
         Feature.SINK_ARTIFACT_INTENTS, ()
     )
     referenced_chunks: tuple[ReferencedStateChunk, ...]
+    view_logs: tuple[ViewLog, ...] = of_feature(Feature.VIEW_LOGS, ())
     subscription_output: NodeSubscriptionManifest | None = of_feature(
         Feature.SUBSCRIPTION_OUTPUT, None
     )
-
-    @property
-    def sink_entries(self) -> tuple[tuple[str, tuple[SinkEntry, ...]], ...]:
-        """Intents and prepared sinks with their field's name, in the order of their payloads."""
-        return (
-            ("sink_artifact_intents", self.sink_artifact_intents),
-            ("prepared_sinks", self.prepared_sinks),
-        )
 
     @property
     def current_chunk(self) -> StateChunkId:

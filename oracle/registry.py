@@ -52,7 +52,8 @@ class Rule:
     ``None``). ``unspecified_with`` names the rules that make the outcome of this one unspecified,
     the U of the contract: while one of them is broken, nobody may rely on whether this one
     fires. ``family`` is the rule that a fault belongs to. ``consequence`` says, for a hazard,
-    what a later stage of the engine does.
+    what a later stage of the engine does. ``assumption`` names the entry of
+    :mod:`oracle.assumptions` that the rule is, when no engine speaks its format yet.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Rule:
     unspecified_with: tuple[str, ...] = ()
     family: str | None = None
     consequence: str | None = None
+    assumption: str | None = None
 
     def at(self, pointer: str, message: str) -> Finding:
         """A finding of this rule."""
@@ -76,12 +78,23 @@ CHECKS: dict[str, FindingCheck] = {}
 
 
 def rule(
-    id: str, *, feature: Feature | None = None, unspecified_with: tuple[str, ...] = ()
+    id: str,
+    *,
+    feature: Feature | None = None,
+    unspecified_with: tuple[str, ...] = (),
+    assumption: str | None = None,
 ) -> Callable[[PlaceCheck], PlaceCheck]:
     """Register the decorated function as the rule *id*."""
 
     def register(check: PlaceCheck) -> PlaceCheck:
-        entry = Rule(id, Level.RULE, _statement(check), feature, unspecified_with)
+        entry = Rule(
+            id,
+            Level.RULE,
+            _statement(check),
+            feature,
+            unspecified_with,
+            assumption=assumption,
+        )
         _add(entry, _findings_of(entry, check))
         return check
 

@@ -9,12 +9,14 @@ with it.
 from __future__ import annotations
 
 import functools
+import json
 import re
 import types
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -26,7 +28,6 @@ from oracle.text import Float, JsonValue
 
 ReadOne = Callable[[JsonValue], Any]
 ReadMany = Callable[[Sequence[JsonValue]], Sequence[Any]]
-Encode = Callable[[Any], Any]
 
 TAG = "kind"
 """The member, or the first element of the array form, that tells the variant of a tagged enum."""
@@ -66,7 +67,7 @@ def decoder(wanted: Any, contract: Contract) -> Decoder:
         variants = tuple(item for item in arguments if item is not type(None))
         if len(variants) == len(arguments):
             return _tagged(variants, contract)
-        return _one_by_one(_optional(decoder(variants[0], contract).one))
+        return _optional(decoder(variants[0], contract))
     if origin is tuple:
         return _one_by_one(_list(arguments[0], contract))
     if origin is Mapping:
@@ -152,11 +153,18 @@ _PLAIN: dict[Any, Decoder] = {
 }
 
 
-def _optional(some: ReadOne) -> ReadOne:
+def _optional(some: Decoder) -> Decoder:
     def one(value: JsonValue) -> Any:
-        return None if value is None else some(value)
+        return None if value is None else some.one(value)
 
-    return one
+    def many(column: Sequence[JsonValue]) -> Sequence[Any]:
+        present = [value for value in column if value is not None]
+        if not present:
+            return column
+        read = iter(some.many(present))
+        return [None if value is None else next(read) for value in column]
+
+    return Decoder(one, many)
 
 
 def _names(enumeration: type[Enum]) -> ReadOne:
@@ -274,11 +282,20 @@ REQUIRED: Any = object()
 def fields_of(shape: Any, contract: Contract) -> tuple[Field, ...]:
     """The fields that *shape* has in *contract*, in declaration order."""
     hints = get_type_hints(shape, include_extras=True)
-    return tuple(
+    found = [
         _field(shape, field, hints[field.name], contract)
         for field in fields(shape)
         if contract.has(field.metadata.get("feature"))
-    )
+    ]
+    order = contract.orders.get(shape.__name__)
+    if order is not None:
+        found.sort(key=lambda field: order.index(field.name))
+    return tuple(found)
+
+
+def text_name(shape: Any, attribute: str, contract: Contract) -> str:
+    """How the text of *contract* calls a field of the model."""
+    return contract.names.get(f"{shape.__name__}.{attribute}", attribute)
 
 
 def _field(shape: Any, field: Any, annotation: Any, contract: Contract) -> Field:
@@ -286,7 +303,8 @@ def _field(shape: Any, field: Any, annotation: Any, contract: Contract) -> Field
     optional = type(None) in get_args(annotation)
     absent = field.default if defaulted else None if optional else REQUIRED
     assign = getattr(shape, field.name).__set__
-    return Field(field.name, decoder(annotation, contract), absent, defaulted, assign)
+    name = text_name(shape, field.name, contract)
+    return Field(name, decoder(annotation, contract), absent, defaulted, assign)
 
 
 def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
@@ -302,7 +320,7 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
     elsewhere = [
         (getattr(shape, field.name).__set__, field.default)
         for field in fields(shape)
-        if field.name not in known
+        if not contract.has(field.metadata.get("feature"))
     ]
     new = functools.partial(object.__new__, shape)
 
@@ -486,66 +504,95 @@ def _unknown_name(name: str, known: Mapping[str, Any]) -> DecodeError:
 
 # --- encoding --------------------------------------------------------------------------------
 
+Encode = Callable[[Any], Any]
+"""What writes a value as canonical JSON text, or as an integer, which formats as its own text."""
+
+_quote = json.encoder.encode_basestring
+
 
 @functools.cache
-def encoder(wanted: Any) -> Encode:
-    """The function that turns a value of type *wanted* into plain JSON values.
-
-    Names come out sorted, so the text that is written from them is canonical.
-    """
+def encoder(wanted: Any, contract: Contract) -> Encode:
+    """The writer of values of type *wanted*, with every object's names sorted."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        return _unchanged if arguments[0] is int else list
+        return _same if arguments[0] is int else _byte_array
     if origin in (Union, types.UnionType):
         variants = tuple(item for item in arguments if item is not type(None))
-        if len(variants) > 1:
-            return _encode_tagged(variants)
-        inner = encoder(variants[0])
-        if inner is _unchanged:
-            return inner
-        return lambda value: None if value is None else inner(value)
+        if len(variants) == len(arguments):
+            writers = {shape: _struct_text(shape, contract, shape.kind) for shape in variants}
+            return lambda value: writers[type(value)](value)
+        some = encoder(variants[0], contract)
+        return lambda value: "null" if value is None else some(value)
     if origin is tuple:
-        encode_item = encoder(arguments[0])
-        return list if encode_item is _unchanged else lambda value: [*map(encode_item, value)]
+        item = encoder(arguments[0], contract)
+        return lambda value: f"[{','.join(map(str, map(item, value)))}]"
     if origin is Mapping:
-        encode_value = encoder(arguments[1])
-        return lambda value: {name: encode_value(value[name]) for name in sorted(value)}
+        content = encoder(arguments[1], contract)
+        return lambda value: _object([(name, content(value[name])) for name in sorted(value)])
     if is_dataclass(wanted):
-        return _encode_struct(wanted)
+        return _struct_text(wanted, contract)
     if issubclass(wanted, Enum):
-        return lambda value: value.value
-    return {bytes: list, UUID: str}.get(wanted, _unchanged)
+        return lambda value: _quote(value.value)
+    return _PLAIN_TEXT[wanted]
 
 
-def _unchanged(value: Any) -> Any:
+def _same(value: Any) -> Any:
     return value
 
 
-def _encode_struct(shape: Any, tag: str | None = None) -> Encode:
+def _byte_array(value: bytes) -> str:
+    return f"[{','.join(map(str, value))}]"
+
+
+_PLAIN_TEXT: dict[Any, Encode] = {
+    str: _quote,
+    bool: lambda value: "true" if value else "false",
+    bytes: _byte_array,
+    UUID: lambda value: f'"{value}"',
+}
+
+
+def _object(members: Iterable[tuple[str, Any]]) -> str:
+    return f"{{{','.join(f'{_quote(name)}:{text}' for name, text in members)}}}"
+
+
+def _struct_text(shape: Any, contract: Contract, tag: str | None = None) -> Encode:
+    """The writer of a struct, or of one variant of an enum with its *tag*."""
     hints = get_type_hints(shape, include_extras=True)
-    plan = sorted(
-        (field.name, encoder(hints[field.name]), field.default) for field in fields(shape)
-    )
-    tags = {} if tag is None else {TAG: tag}
-    tagged = sorted([*plan, *((name, _unchanged, MISSING) for name in tags)], key=lambda p: p[0])
+    plan: list[tuple[str, str, Encode, Any]] = [
+        (
+            text_name(shape, field.name, contract),
+            field.name,
+            encoder(hints[field.name], contract),
+            field.default,
+        )
+        for field in fields(shape)
+    ]
+    if tag is not None:
+        plan.append((TAG, "kind", _quote, MISSING))
+    plan.sort(key=lambda member: member[0])
 
-    def encode(value: Any) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        for name, encode_field, default in tagged:
-            if name in tags:
-                members[name] = tags[name]
-                continue
-            content = getattr(value, name)
-            if default is MISSING or content != default:
-                members[name] = encode_field(content)
-        return members
+    def encode(value: Any) -> str:
+        contents = ((name, getattr(value, at), write, default) for name, at, write, default in plan)
+        return _object(
+            (name, write(content))
+            for name, content, write, default in contents
+            if default is MISSING or content != default
+        )
 
-    return encode
+    if any(default is not MISSING for *_, default in plan):
+        return encode
+
+    template = _object((name, "%s") for name, *_ in plan)
+    attributes = attrgetter(*(at for _, at, *_ in plan), "__class__")
+    writers = [write for _, _, write, _ in plan]
+    if all(write is _same for write in writers):
+        return lambda value: template % attributes(value)[:-1]
+    return lambda value: template % tuple(map(_write, writers, attributes(value)))
 
 
-def _encode_tagged(variants: tuple[Any, ...]) -> Encode:
-    encoders = {variant: _encode_struct(variant, variant.kind) for variant in variants}
-    return lambda value: encoders[type(value)](value)
+def _write(write: Encode, content: Any) -> Any:
+    return write(content)
 
 
 def decode_manifest(value: JsonValue, contract: Contract) -> model.CheckpointManifest:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 
 from oracle.formats import Contract
-from oracle.model import ByteRange, CheckpointManifest, StateChunkId
+from oracle.model import ByteRange, CheckpointManifest, StateChunkId, ViewLogSegment
 
 
 class Subject:
@@ -54,13 +56,31 @@ class Subject:
         return channels
 
     @cached_property
+    def segments(self) -> tuple[ViewLogSegment, ...]:
+        """The segments of all view logs, logs and segments in list order."""
+        return tuple(chain.from_iterable(log.segments for log in self.manifest.view_logs))
+
+    def segment_pointer(self, index: int) -> str:
+        """JSON Pointer of the segment that stands at *index* of :attr:`segments`."""
+        for number, log in enumerate(self.manifest.view_logs):
+            if index < len(log.segments):
+                return f"/view_logs/{number}/segments/{index}"
+            index -= len(log.segments)
+        raise IndexError(index)
+
+    @cached_property
     def frame_chunks(self) -> list[ChunkKey]:
         """The chunk of each state frame."""
         return [chunk_key(frame.chunk) for frame in self.manifest.state_frames]
 
     @cached_property
-    def frame_object_lengths(self) -> list[int | None]:
-        """The length of each state frame's object; ``None`` of one that the manifest lacks.
+    def segment_chunks(self) -> list[ChunkKey]:
+        """The chunk of each of :attr:`segments`."""
+        return [chunk_key(segment.chunk) for segment in self.segments]
+
+    @cached_property
+    def object_lengths(self) -> dict[ChunkKey, int]:
+        """The length of every object that the manifest knows.
 
         Of a chunk that is referenced twice the later entry counts, and the current one before
         any of them.
@@ -71,28 +91,37 @@ class Subject:
             for reference in manifest.referenced_chunks
         }
         lengths[chunk_key(manifest.current_chunk)] = manifest.node_data.object_length
-        return [lengths.get(chunk) for chunk in self.frame_chunks]
+        return lengths
 
     @cached_property
     def current_ranges(self) -> list[tuple[str, ByteRange]]:
-        """Every range in the current object with its pointer, in the order they must lie in.
-
-        Frames of the current chunk in list order, then intents' payloads, then sinks' payloads.
-        """
-        manifest = self.manifest
-        current = chunk_key(manifest.current_chunk)
-        ranges = [
-            (f"/state_frames/{index}/range", manifest.state_frames[index].range)
-            for index, chunk in enumerate(self.frame_chunks)
-            if chunk == current
+        """Every range in the current object with its pointer, in the order they must lie in."""
+        ranges_of = {
+            "state_frames": self._frames_in_current,
+            "view_logs": self._segments_in_current,
+            "sink_artifact_intents": self._sinks_in_current,
+            "prepared_sinks": self._sinks_in_current,
+        }
+        return [
+            placed for field in self.contract.payload_order for placed in ranges_of[field](field)
         ]
-        for field, entries in manifest.sink_entries:
-            ranges += [
-                (f"/{field}/{index}/payload", entry.payload)
-                for index, entry in enumerate(entries)
-                if entry.payload is not None
-            ]
-        return ranges
+
+    def _frames_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+        current = chunk_key(self.manifest.current_chunk)
+        for index, chunk in enumerate(self.frame_chunks):
+            if chunk == current:
+                yield f"/{field}/{index}/range", self.manifest.state_frames[index].range
+
+    def _segments_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+        current = chunk_key(self.manifest.current_chunk)
+        for index, chunk in enumerate(self.segment_chunks):
+            if chunk == current:
+                yield f"{self.segment_pointer(index)}/range", self.segments[index].range
+
+    def _sinks_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+        for index, entry in enumerate(getattr(self.manifest, field)):
+            if entry.payload is not None:
+                yield f"/{field}/{index}/payload", entry.payload
 
 
 ChunkKey = tuple[int, int]

@@ -1,4 +1,4 @@
-"""The production engine beside the oracle: built from its source, called in process or over a pipe."""
+"""The production engine: built from its source, called in process or over a pipe."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def load(engine: str | Path = DEFAULT_RELEASE) -> InProcessEngine:
 
     Raises:
         EngineUnavailable: it is not built; the message says how to build it.
+
     """
     build = find(engine)
     if build.library not in _loaded:

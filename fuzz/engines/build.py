@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from fuzz.engines.inprocess import InProcessEngine
 from fuzz.engines.protocol import EngineUnavailable
 
 Report = Callable[[str, int, int], None]
-"""Called with the name of what was just compiled, how many crates are done, and about how many there are."""
+"""Called with what was just compiled, how many crates are done, and about how many there are."""
 
 _DEPENDENCY = re.compile(r"^laminar-core = .*$", re.MULTILINE)
 
@@ -37,6 +36,7 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
 
     Raises:
         EngineUnavailable: a tool is missing, or the compiler refused.
+
     """
     cargo, rustc = _tools()
     version = _output(rustc, "-vV")
@@ -58,12 +58,13 @@ def _tools() -> tuple[str, str]:
     cargo, rustc = shutil.which("cargo"), shutil.which("rustc")
     if cargo is None or rustc is None:
         raise EngineUnavailable(
-            "building an engine needs Rust, and there is no cargo here: install it from https://rustup.rs"
+            "building an engine needs Rust, and there is no cargo here: "
+            "install it from https://rustup.rs"
         )
     if shutil.which(os.environ.get("CC", "cc")) is None:
         raise EngineUnavailable(
-            "building an engine needs a C compiler to link with, and there is no cc here: install gcc or clang "
-            "(on Debian and Ubuntu: apt-get install build-essential)"
+            "building an engine needs a C compiler to link with, and there is no cc here: "
+            "install gcc or clang (on Debian and Ubuntu: apt-get install build-essential)"
         )
     return cargo, rustc
 
@@ -142,8 +143,8 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
             errors.seek(0)
             said = "".join(line for line in errors if "Compiling" not in line)
             raise EngineUnavailable(
-                f"cargo could not build laminar-core {target.release}; all it said is in {log}, the end of it:\n"
-                + said[-3000:].strip()
+                f"cargo could not build laminar-core {target.release}; "
+                f"all it said is in {log}, the end of it:\n" + said[-3000:].strip()
             )
     return library
 

@@ -77,6 +77,7 @@ class Target:
         lock: the lock file that the build starts from.
         key: names the build; it covers bridge, lock, flags and, for a checkout, its source.
         checkout: the directory as it was given, or none for a release.
+
     """
 
     release: str
@@ -111,6 +112,7 @@ class Build:
         rustc: the compiler's version.
         seconds: how long the build took.
         checkout: the directory that it was built from, or none for a release.
+
     """
 
     release: str
@@ -155,6 +157,7 @@ def target(engine: str | Path) -> Target:
 
     Raises:
         EngineUnavailable: it is neither.
+
     """
     if isinstance(engine, str) and engine in RELEASES:
         return _release_target(engine)
@@ -175,11 +178,12 @@ def _release_target(release: str) -> Target:
 def checkout_target(checkout: Path) -> Target:
     """The target for a directory that is, or has somewhere below it, the crate laminar-core.
 
-    Its dependencies start from the newest release's lock file and not from its own, so that a verdict that
-    changes was changed by the engine's own source.
+    Its dependencies start from the newest release's lock file and not from its own, so that a
+    verdict that changes was changed by the engine's own source.
 
     Raises:
         EngineUnavailable: there is no such crate.
+
     """
     crate = _find_crate(checkout)
     sources = sorted(set(_sources(crate)))
@@ -282,7 +286,7 @@ def built() -> list[Build]:
             fields = json.loads(record.read_text())
             found.append(Build(**{**fields, "features": tuple(fields["features"])}))
         except (OSError, ValueError, TypeError, KeyError):
-            continue  # Left behind by another version of this program; `engine remove --all` takes it.
+            continue  # By another version of this program; `engine remove --all` takes it.
     return sorted(found, key=lambda build: (build.release, build.key))
 
 
@@ -291,6 +295,7 @@ def find(engine: str | Path) -> Build:
 
     Raises:
         EngineUnavailable: there is none.
+
     """
     builds = built()
     if isinstance(engine, str) and "+" in engine:

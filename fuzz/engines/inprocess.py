@@ -94,6 +94,7 @@ class InProcessEngine:
     Args:
         library: the built bridge.
         release: what to call the engine.
+
     """
 
     def __init__(self, library: Path, release: str) -> None:
@@ -133,6 +134,8 @@ class InProcessEngine:
             raise EngineRefused(str(error)) from None
         except self._panicked as panic:
             raise EngineFailed("panic", *panic.args) from None
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
 
     def provoke_panic(self, message: str) -> NoReturn:
         """Panic inside the bridge, to see that a panic is reported as one."""
@@ -214,7 +217,8 @@ class InProcessEngine:
         expected: tuple[int, str] | None = None,
     ) -> bytes | None:
         """See `StoreEngine.load_manifest`."""
-        return self._call(self._bridge.load_manifest, root, participant_id, checkpoint_id, key_groups, expected
+        return self._call(
+            self._bridge.load_manifest, root, participant_id, checkpoint_id, key_groups, expected
         )
 
     def load_node_data_ranges(
@@ -226,7 +230,13 @@ class InProcessEngine:
         ranges: Sequence[tuple[int, int]],
     ) -> list[bytes] | None:
         """See `StoreEngine.load_node_data_ranges`."""
-        return self._call(self._bridge.load_node_data_ranges, root, participant_id, checkpoint_id, object_length, ranges
+        return self._call(
+            self._bridge.load_node_data_ranges,
+            root,
+            participant_id,
+            checkpoint_id,
+            object_length,
+            ranges,
         )
 
     def load_prepared_sink_descriptors(
@@ -269,5 +279,6 @@ class InProcessEngine:
         manifests: Sequence[tuple[bytes, Sequence[int]]],
     ) -> list[tuple[bytes, bytes]]:
         """See `StoreEngine.merge_node_subscription_manifests`."""
-        return self._call(self._bridge.merge_node_subscription_manifests, epoch, checkpoint_id, fence, manifests
+        return self._call(
+            self._bridge.merge_node_subscription_manifests, epoch, checkpoint_id, fence, manifests
         )

@@ -34,6 +34,7 @@ class EngineFailed(EngineError):
         stage: which of the three.
         message: the panic's message, or what was seen from outside.
         place: file, line and column of a panic, if the engine told.
+
     """
 
     def __init__(self, stage: FailedStage, message: str, place: str | None = None) -> None:
@@ -48,11 +49,13 @@ class EngineVerdict:
     """An engine's word on one document.
 
     Attributes:
-        stage: where it ended: `decode` (not a manifest), `invalid`, `valid`, or one of `panic`, `hang` and `crash`.
-        messages: the decoder's error, or every validation message, in the engine's words and order; or what is known
-            of a failure.
+        stage: where it ended: `decode` (it is no manifest), `invalid`, `valid`, or one of the
+            failures `panic`, `hang` and `crash`.
+        messages: the decoder's error, or every validation message, in the engine's words and
+            order; or what is known of a failure.
         canonical: the canonical encoding, if it was asked for and the document decoded.
         place: file, line and column of a panic.
+
     """
 
     stage: Stage
@@ -64,9 +67,9 @@ class EngineVerdict:
 class Engine(Protocol):
     """A production engine, wherever it runs.
 
-    `judge` never raises for what a document does to the engine: a panic, a hang or a crash is a verdict. The other
-    methods raise `EngineRefused`, `EngineFailed` or `EngineUnsupported`. JSON arguments are bytes as they would stand
-    in a manifest.
+    `judge` never raises for what a document does to the engine: a panic, a hang or a crash is a
+    verdict. The other methods raise `EngineRefused`, `EngineFailed` or `EngineUnsupported`, and
+    `ValueError` for a number out of range. JSON arguments are bytes.
     """
 
     @property
@@ -90,10 +93,11 @@ class Engine(Protocol):
 
         Raises:
             ValueError: `key_groups` is not a key-group count.
+
         """
 
     def key_group_count(self, value: int) -> int:
-        """Give `value` back if the engine takes it as a key-group count, else raise `ValueError`."""
+        """Give `value` back if it is a key-group count, else raise `ValueError`."""
 
     def checkpoint_manifest_bytes(self, data: bytes) -> bytes:
         """Decode and encode canonically, valid or not."""
@@ -119,7 +123,7 @@ class Engine(Protocol):
     def seal_node_subscription_manifest(
         self, data: bytes, owned_vnodes: Sequence[int]
     ) -> tuple[bytes, str | None]:
-        """Digest that belongs into a node's subscription manifest, and its first fault once it is there."""
+        """Digest that belongs into a node's subscription manifest, and the fault then left."""
 
     def validate_node_subscription_manifest(
         self, data: bytes, owned_vnodes: Sequence[int]
@@ -136,16 +140,19 @@ class Engine(Protocol):
         """Numeric frontier of each source in a JSON array of channel progress."""
 
     def view_log_segment_limit(self, participants: int) -> int:
-        """Most view-log segments that one manifest of a cut with so many participants may retain."""
+        """Most view-log segments of one manifest in a cut with so many participants."""
 
 
 class StoreEngine(Engine, Protocol):
-    """An engine that also lends its checkpoint store, on a local directory, and its committed index."""
+    """An engine that also lends its checkpoint store, on a local directory, and its index.
+
+    `root` is the directory above `nodes/`.
+    """
 
     def save_checkpoint(
         self, root: str, manifest: bytes, node_data: bytes, key_groups: int
     ) -> bytes:
-        """Save a manifest and its node data; gives the manifest's bytes as the engine wrote them."""
+        """Save a manifest and its node data; give the manifest as the engine wrote it."""
 
     def load_manifest(
         self,
@@ -155,7 +162,10 @@ class StoreEngine(Engine, Protocol):
         key_groups: int,
         expected: tuple[int, str] | None = None,
     ) -> bytes | None:
-        """Canonical bytes of a stored manifest; `expected` is the exact length and SHA-256 of the stored bytes."""
+        """Load a manifest and give its canonical bytes, or none if it is not there.
+
+        With `expected`, the stored bytes must have that length and SHA-256.
+        """
 
     def load_node_data_ranges(
         self,
@@ -165,7 +175,7 @@ class StoreEngine(Engine, Protocol):
         object_length: int,
         ranges: Sequence[tuple[int, int]],
     ) -> list[bytes] | None:
-        """Parts, each an offset and a length, of a node data object of exactly `object_length` bytes."""
+        """Load parts, each an offset and a length, of an object of that exact length."""
 
     def load_prepared_sink_descriptors(
         self, root: str, manifest: bytes, key_groups: int
@@ -173,7 +183,7 @@ class StoreEngine(Engine, Protocol):
         """Every prepared sink's name and payload, each verified under its own digest."""
 
     def judge_index(self, data: bytes) -> tuple[EngineVerdict, bytes | None]:
-        """Decode, validate and encode a committed index; gives the verdict and, if valid, its reference as JSON."""
+        """Decode, validate and encode a committed index; of a valid one give its reference too."""
 
     def validate_participant_manifests(
         self, index: bytes, manifests: Sequence[bytes]
@@ -196,4 +206,7 @@ class StoreEngine(Engine, Protocol):
         fence: bytes,
         manifests: Sequence[tuple[bytes, Sequence[int]]],
     ) -> list[tuple[bytes, bytes]]:
-        """Merge participants' (subscription manifest, owned vnodes): each stream's manifest and ranges, as JSON."""
+        """Merge participants' subscription manifests, each with the vnodes that it owns.
+
+        Gives each stream's merged manifest and ranges, as JSON.
+        """

@@ -10,6 +10,7 @@ from oracle.rules import (  # noqa: I001 - the order is the listing's
     sources,
     references,
     frames,
+    view_logs,
     sinks,
     layout,
 )
@@ -23,4 +24,5 @@ __all__ = [
     "sources",
     "subscription",
     "topology",
+    "view_logs",
 ]

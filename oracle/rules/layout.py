@@ -17,8 +17,9 @@ def _tiling(subject: Subject) -> Tiling:
 def layout_gap(subject: Subject) -> Iterator[Place]:
     """The ranges in the current object do not each start where the one before ended, from 0.
 
-    Frames of the current chunk in list order, then intents' payloads, then sinks' payloads. A
-    range that overflows does not move the expected start.
+    Frames of the current chunk in list order, then (assumption A11) segments of view logs, then
+    intents' payloads, then sinks' payloads. A range that overflows does not move the expected
+    start.
     """
     for gap in _tiling(subject).gaps:
         pointer, _ = subject.current_ranges[gap.index]

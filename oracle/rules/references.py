@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from oracle.kernels import first_disorder, is_sha256_text
 from oracle.model import StateChunkId
@@ -39,7 +40,7 @@ def references_order(subject: Subject) -> Iterator[Place]:
 
 @rule("references.age")
 def references_age(subject: Subject) -> Iterator[Place]:
-    """An entry's chunk is the current one, or its checkpoint_id is 0 or not below the manifest's."""
+    """An entry's chunk is the current one, or its checkpoint_id not in 1..(the manifest's)."""
     manifest = subject.manifest
     for index, reference in enumerate(manifest.referenced_chunks):
         chunk = reference.chunk
@@ -61,17 +62,18 @@ def references_digest(subject: Subject) -> Iterator[Place]:
 
 @rule("references.count")
 def references_count(subject: Subject) -> Iterator[Place]:
-    """An entry's ref_count is not the number of state frames that name its chunk.
+    """An entry's ref_count is not the number of state frames (and segments) that name its chunk.
 
-    A frame that names the current chunk counts for no entry.
+    What names the current chunk counts for no entry. Segments of view logs count in the formats
+    that have them (assumption A10).
     """
     manifest = subject.manifest
-    uses = Counter(subject.frame_chunks)
+    uses = Counter(chain(subject.frame_chunks, subject.segment_chunks))
     del uses[chunk_key(manifest.current_chunk)]
     for index, reference in enumerate(manifest.referenced_chunks):
         used = uses[chunk_key(reference.chunk)]
         if reference.ref_count != used:
             yield (
                 f"/referenced_chunks/{index}/ref_count",
-                f"ref_count is {reference.ref_count}, {used} frames name {reference.chunk}",
+                f"ref_count is {reference.ref_count}, {used} payloads name {reference.chunk}",
             )
