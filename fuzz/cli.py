@@ -8,7 +8,10 @@ import click
 
 # Command, and where it lives. A command is imported when it is called, and not before.
 _COMMANDS = {
+    "bench": "fuzz.bench_cli",
+    "diff": "fuzz.diff_cli",
     "engine": "fuzz.engine_cli",
+    "ledger": "fuzz.diff_cli",
 }
 
 

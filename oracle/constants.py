@@ -37,7 +37,7 @@ SINGLETON_WATERMARK_CHANNEL: Final = b"\0"
 MAX_CHECKPOINT_MANIFEST_BYTES: Final = 16 * 1024 * 1024
 """The longest manifest that an engine loads from a store."""
 
-MAX_JSON_DEPTH: Final = 128
+MAX_JSON_DEPTH: Final = 127
 """Arrays and objects may nest at most this deep in a document."""
 
 SUBSCRIPTION_PROTOCOL_VERSION: Final = 1

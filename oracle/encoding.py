@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracle.formats import V10, Contract
+from oracle.interpreter import with_room_to_recurse
 from oracle.model import CheckpointManifest
 from oracle.shapes import encoder
 
@@ -34,6 +35,7 @@ def canonical_json_bytes(value: Any, contract: Contract = V10) -> bytes:
     return text.encode()
 
 
+@with_room_to_recurse
 def encode(manifest: CheckpointManifest, contract: Contract = V10) -> bytes:
     """The canonical bytes of *manifest*; decoding them gives the manifest again.
 

@@ -7,12 +7,20 @@ lengths are unsigned 64-bit numbers of bytes, watermarks are signed 64-bit milli
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import lt
-from typing import Any
+from operator import eq, lt
+from typing import Any, TypeVar
 
-from oracle.constants import I64_MIN, U64_MAX
+from oracle.constants import (
+    I64_MIN,
+    MAX_OUTPUT_FRAMES_PER_SEGMENT,
+    MAX_OUTPUT_SEGMENT_BYTES,
+    U64_MAX,
+)
+
+Chunk = TypeVar("Chunk", bound=Hashable)
 
 _HYPHENATED_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _HEX_DIGITS = "0123456789abcdef"
@@ -177,3 +185,77 @@ def row_gaps(runs: Sequence[tuple[int, int, int]]) -> list[int]:
         if partition == partition_before and end is not None and first_row != end:
             gaps.append(index)
     return gaps
+
+
+def uses_by_chunk(chunks: Iterable[Chunk], current: Chunk) -> Counter[Chunk]:
+    """How often each chunk but the *current* one is named among *chunks*."""
+    uses = Counter(chunks)
+    del uses[current]
+    return uses
+
+
+def outside_domain(vnodes: Sequence[int], vnode_count: int) -> list[int]:
+    """Indices of the *vnodes* that are not below *vnode_count*."""
+    if not vnodes or max(vnodes) < vnode_count:
+        return []
+    return [index for index, vnode in enumerate(vnodes) if vnode >= vnode_count]
+
+
+def owns_every_vnode(owned: Sequence[int], vnode_count: int) -> bool:
+    """Whether *owned* is exactly 0..vnode_count, in order."""
+    return len(owned) == vnode_count and all(map(eq, owned, range(vnode_count)))
+
+
+def is_segment_extent(
+    first: int, exclusive_end: int, frame_count: int, row_count: int, encoded_length: int
+) -> bool:
+    """Whether an output segment's sequences, counts and length in bytes can be those of one."""
+    return (
+        frame_count == exclusive_end - first
+        and 1 <= frame_count <= MAX_OUTPUT_FRAMES_PER_SEGMENT
+        and row_count >= 1
+        and 1 <= encoded_length <= MAX_OUTPUT_SEGMENT_BYTES
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFault:
+    """A place where segments do not make up ranges of sequences.
+
+    ``kind`` is ``gap`` (a segment does not start where the one before ended, the first where its
+    range starts), ``beyond`` (a segment ends past its range), ``short`` (the segments of a range
+    end before it does) or ``stray`` (the segment's partition has no range). ``index`` is of the
+    range for ``short``, else of the segment; ``found`` and ``expected`` are sequences, for
+    ``stray`` the partition and ``None``.
+    """
+
+    kind: str
+    index: int
+    found: int
+    expected: int | None
+
+
+def sequence_faults(
+    ranges: Iterable[tuple[int, int, int]], segments: Iterable[tuple[int, int, int]]
+) -> Iterator[SequenceFault]:
+    """Walk ranges and segments side by side, as both ascend by partition.
+
+    Ranges are (partition, first, through), segments (partition, first, exclusive end).
+    """
+    remaining = list(enumerate(segments))[::-1]
+    for number, (partition, first, through) in enumerate(ranges):
+        cursor = first
+        while remaining and remaining[-1][1][0] <= partition:
+            index, (owner, start, end) = remaining.pop()
+            if owner < partition:
+                yield SequenceFault("stray", index, owner, None)
+                continue
+            if start != cursor:
+                yield SequenceFault("gap", index, start, cursor)
+            cursor = end
+            if end > through:
+                yield SequenceFault("beyond", index, end, through)
+        if cursor != through:
+            yield SequenceFault("short", number, cursor, through)
+    for index, (owner, _, _) in reversed(remaining):
+        yield SequenceFault("stray", index, owner, None)

@@ -30,6 +30,12 @@ class Level(Enum):
     """The subscription output, and so the manifest, is invalid; only the first fault counts."""
     HAZARD = "hazard"
     """The manifest may be valid, and a later stage of the engine will refuse it."""
+    INDEX = "index"
+    """The committed index is invalid; only the first fault counts (:mod:`oracle.cuts`)."""
+    CUT = "cut"
+    """Index, manifests and predecessor do not make one cut; only the first fault counts."""
+    STORE = "store"
+    """A checkpoint directory is damaged (:mod:`oracle.store`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -141,8 +142,11 @@ def _uuid(value: JsonValue) -> UUID:
     raise DecodeError(Kind.UUID, f"{_show(text)} is not a UUID")
 
 
+_BYTE = _integer(BYTE)
+
+
 def _byte_string(value: JsonValue) -> bytes:
-    return bytes(_integers(value, BYTE))
+    return bytes(_all(_array(value), _BYTE))
 
 
 _PLAIN: dict[Any, Decoder] = {
@@ -195,29 +199,29 @@ def _array(value: JsonValue) -> list[JsonValue]:
     raise _wrong_type("an array", value)
 
 
-def _integers(value: JsonValue, bounds: Bounds) -> Sequence[int]:
-    items = _array(value)
-    return _all(items, _integer(bounds)) if items else ()
-
-
 def _all(items: Sequence[JsonValue], item: Decoder) -> Sequence[Any]:
     """Read *items*, as a column where that works, else each by itself to find the culprit."""
-    if len(items) >= _SHORTEST_COLUMN:
-        try:
-            return item.many(items)
-        except (_Irregular, DecodeError):
-            pass
     read: list[Any] = []
-    try:
-        for value in items:
-            read.append(item.one(value))
-    except DecodeError as error:
-        raise error.inside(len(read)) from None
+    for start in range(0, len(items), _LONGEST_COLUMN):
+        column = items[start : start + _LONGEST_COLUMN]
+        if len(column) >= _SHORTEST_COLUMN:
+            try:
+                read += item.many(column)
+                continue
+            except (_Irregular, DecodeError):
+                pass
+        try:
+            for value in column:
+                read.append(item.one(value))
+        except DecodeError as error:
+            raise error.inside(len(read)) from None
     return read
 
 
-# Below this, setting up the columns costs more than it saves.
+# Below the one, setting up a column costs more than it saves; above the other, what it works on
+# leaves the processor's cache.
 _SHORTEST_COLUMN = 4
+_LONGEST_COLUMN = 512
 
 
 def _bytes(length: Length) -> ReadOne:
@@ -382,7 +386,9 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
         """Transpose canonical objects into a column for each field, and fill slot by slot."""
         if {*map(type, column)} != {tuple} or {*map(len, column)} != {len(canonical)}:
             raise _Irregular
-        made = [blank() for _ in column]
+        made = [*map(object.__new__, repeat(shape, len(column)))]
+        for assign, default in elsewhere:
+            _exhaust(map(assign, made, repeat(default)))
         for name, members in zip(canonical, zip(*column, strict=True), strict=True):
             names, values = zip(*members, strict=True)
             if names.count(name) != len(names):
@@ -434,18 +440,22 @@ def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decoder:
 
     def many(column: Sequence[JsonValue]) -> Sequence[Any]:
         """Sort the column by tag, read each variant's part, and put the parts together again."""
-        if {*map(type, column)} != {tuple}:
+        if {*map(type, column)} != {tuple} or not all(column):
             raise _Irregular
-        tags = [dict(value).get(TAG) for value in column]
+        names, tags = zip(*map(itemgetter(0), column), strict=True)
+        if names.count(TAG) != len(names):
+            raise _Irregular
         made: list[Any] = [None] * len(column)
+        known = 0
         for tag in by_tag:
             places = [place for place, found in enumerate(tags) if found == tag]
             if len(places) == len(column):
                 return by_tag[tag].many(column)
             if places:
+                known += len(places)
                 part = by_tag[tag].many([column[place] for place in places])
                 _exhaust(map(made.__setitem__, places, part))
-        if None in made:
+        if known != len(column):
             raise _Irregular
         return made
 

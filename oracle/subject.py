@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 
 from oracle.formats import Contract
+from oracle.kernels import Tiling, tile
 from oracle.model import ByteRange, CheckpointManifest, StateChunkId, ViewLogSegment
 
 
@@ -60,13 +62,15 @@ class Subject:
         """The segments of all view logs, logs and segments in list order."""
         return tuple(chain.from_iterable(log.segments for log in self.manifest.view_logs))
 
+    @cached_property
+    def _log_starts(self) -> list[int]:
+        """Where each view log's segments start in :attr:`segments`."""
+        return [*accumulate((len(log.segments) for log in self.manifest.view_logs), initial=0)]
+
     def segment_pointer(self, index: int) -> str:
         """JSON Pointer of the segment that stands at *index* of :attr:`segments`."""
-        for number, log in enumerate(self.manifest.view_logs):
-            if index < len(log.segments):
-                return f"/view_logs/{number}/segments/{index}"
-            index -= len(log.segments)
-        raise IndexError(index)
+        number = bisect_right(self._log_starts, index) - 1
+        return f"/view_logs/{number}/segments/{index - self._log_starts[number]}"
 
     @cached_property
     def frame_chunks(self) -> list[ChunkKey]:
@@ -94,8 +98,11 @@ class Subject:
         return lengths
 
     @cached_property
-    def current_ranges(self) -> list[tuple[str, ByteRange]]:
-        """Every range in the current object with its pointer, in the order they must lie in."""
+    def current_ranges(self) -> list[tuple[str, int, ByteRange]]:
+        """Every range in the current object, in the order they must lie in.
+
+        Each with what :meth:`range_pointer` takes to point to it.
+        """
         ranges_of = {
             "state_frames": self._frames_in_current,
             "view_logs": self._segments_in_current,
@@ -106,22 +113,35 @@ class Subject:
             placed for field in self.contract.payload_order for placed in ranges_of[field](field)
         ]
 
-    def _frames_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+    def range_pointer(self, field: str, index: int) -> str:
+        """JSON Pointer of the range of the payload at *index* among those of a manifest's field."""
+        if field == "state_frames":
+            return f"/state_frames/{index}/range"
+        if field == "view_logs":
+            return f"{self.segment_pointer(index)}/range"
+        return f"/{field}/{index}/payload"
+
+    @cached_property
+    def tiling(self) -> Tiling:
+        """How :attr:`current_ranges` lie one after another."""
+        return tile((part.offset, part.length) for _, _, part in self.current_ranges)
+
+    def _frames_in_current(self, field: str) -> Iterator[tuple[str, int, ByteRange]]:
         current = chunk_key(self.manifest.current_chunk)
         for index, chunk in enumerate(self.frame_chunks):
             if chunk == current:
-                yield f"/{field}/{index}/range", self.manifest.state_frames[index].range
+                yield field, index, self.manifest.state_frames[index].range
 
-    def _segments_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+    def _segments_in_current(self, field: str) -> Iterator[tuple[str, int, ByteRange]]:
         current = chunk_key(self.manifest.current_chunk)
         for index, chunk in enumerate(self.segment_chunks):
             if chunk == current:
-                yield f"{self.segment_pointer(index)}/range", self.segments[index].range
+                yield field, index, self.segments[index].range
 
-    def _sinks_in_current(self, field: str) -> Iterator[tuple[str, ByteRange]]:
+    def _sinks_in_current(self, field: str) -> Iterator[tuple[str, int, ByteRange]]:
         for index, entry in enumerate(getattr(self.manifest, field)):
             if entry.payload is not None:
-                yield f"/{field}/{index}/payload", entry.payload
+                yield field, index, entry.payload
 
 
 ChunkKey = tuple[int, int]

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from oracle.constants import MAX_JSON_DEPTH
 from oracle.errors import DecodeError, Kind
+from oracle.interpreter import with_room_to_recurse
 
 JsonValue: TypeAlias = Any
 """``None``, ``bool``, ``int``, ``str``, :class:`Float`, a ``list`` of values for an array, or a
@@ -105,6 +106,7 @@ _QUICK = _decoder(int)
 _EXACT = _decoder(_exact_integer)
 
 
+@with_room_to_recurse
 def _scan(text: str) -> JsonValue:
     if not 0 < sys.get_int_max_str_digits() <= _DEFAULT_DIGIT_LIMIT or _MINUS_ZERO.search(text):
         return _EXACT.decode(text)

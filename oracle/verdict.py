@@ -10,6 +10,7 @@ import oracle.rules  # noqa: F401 - both register their entries
 from oracle.constants import MAX_KEY_GROUP_COUNT
 from oracle.errors import DecodeError
 from oracle.formats import V10, Contract
+from oracle.interpreter import garbage_collection_paused, with_room_to_recurse
 from oracle.model import CheckpointManifest
 from oracle.registry import Finding, Level, findings
 from oracle.shapes import decode_manifest
@@ -43,6 +44,8 @@ class Verdict:
         return frozenset(finding.rule for finding in self.findings)
 
 
+@garbage_collection_paused()
+@with_room_to_recurse
 def decode(data: bytes, contract: Contract = V10) -> CheckpointManifest:
     """The manifest that *data* spells, valid or not.
 
@@ -58,6 +61,7 @@ def decode(data: bytes, contract: Contract = V10) -> CheckpointManifest:
         raise
 
 
+@with_room_to_recurse
 def validate(
     manifest: CheckpointManifest, key_groups: int, contract: Contract = V10
 ) -> list[Finding]:
@@ -68,6 +72,7 @@ def validate(
     return findings(Subject(manifest, contract, _checked(key_groups)), Level.RULE)
 
 
+@with_room_to_recurse
 def hazards(
     manifest: CheckpointManifest, document: bytes | None = None, contract: Contract = V10
 ) -> list[Finding]:
@@ -79,6 +84,7 @@ def hazards(
     return findings(subject, Level.HAZARD)
 
 
+@garbage_collection_paused()
 def judge(data: bytes, key_groups: int, contract: Contract = V10) -> Verdict:
     """The verdict on *data*; it raises nothing, whatever bytes it is given.
 

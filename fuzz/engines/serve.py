@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fuzz.engines import wire
 from fuzz.engines.protocol import Engine, EngineError
@@ -12,14 +12,15 @@ from fuzz.engines.protocol import Engine, EngineError
 def serve(engine: Engine, requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests, one a line, until there are no more."""
     for line in requests:
-        answers.write(json.dumps(_answer(engine, line)).encode() + b"\n")
+        answers.write(json.dumps(answer(engine, line)).encode() + b"\n")
         answers.flush()
 
 
-def _answer(engine: Engine, line: bytes) -> dict[str, object]:
+def answer(engine: Engine, line: bytes) -> dict[str, Any]:
+    """The answer to one request; whatever it is, there is one."""
     identity = None
     try:
-        request = json.loads(line)
+        request = wire.read_json(line)
         if not isinstance(request, dict) or not isinstance(request.get("id"), int):
             raise wire.Malformed("a request is an object with an integer id")
         identity = request["id"]
@@ -31,7 +32,5 @@ def _answer(engine: Engine, line: bytes) -> dict[str, object]:
         describing = call is wire.DESCRIBE
         result = engine if describing else getattr(engine, call.name)(**arguments)
         return wire.answer(identity, call, result)
-    except json.JSONDecodeError as error:
-        return wire.failure(identity, wire.Malformed(f"not JSON: {error}"))
     except (EngineError, ValueError, wire.Malformed) as error:
         return wire.failure(identity, error)

@@ -204,8 +204,8 @@ class StdioEngine:
         try:
             line = conversation.exchange(request, limit)
             try:
-                return wire.read_answer(self._requests, call, json.loads(line))
-            except (wire.Malformed, UnicodeDecodeError, json.JSONDecodeError) as error:
+                return wire.read_answer(self._requests, call, wire.read_json(line))
+            except wire.Malformed as error:
                 raise EngineFailed("crash", f"{error}: {quote(line)}") from None
         except EngineFailed as failure:
             if failure.stage != "panic":

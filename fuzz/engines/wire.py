@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
@@ -247,6 +248,19 @@ VIEW_LOG_SEGMENT_LIMIT = Call("view_log_segment_limit", {"participants": _INT}, 
 CALLS: Mapping[str, Call[Any]] = {
     call.name: call for call in list(globals().values()) if isinstance(call, Call)
 }
+
+
+def read_json(line: bytes) -> Any:
+    """The value in a line.
+
+    Raises:
+        Malformed: it is not JSON.
+
+    """
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"it is not JSON ({error})") from None
 
 
 def answer(identity: int | None, call: Call[T], result: T) -> dict[str, Any]:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oracle.kernels import Tiling, tile
 from oracle.registry import Place, rule
 from oracle.subject import Subject
-
-
-def _tiling(subject: Subject) -> Tiling:
-    return tile((part.offset, part.length) for _, part in subject.current_ranges)
 
 
 @rule("layout.gap")
@@ -21,14 +16,17 @@ def layout_gap(subject: Subject) -> Iterator[Place]:
     intents' payloads, then sinks' payloads. A range that overflows does not move the expected
     start.
     """
-    for gap in _tiling(subject).gaps:
-        pointer, _ = subject.current_ranges[gap.index]
-        yield pointer, f"the range starts at {gap.offset}, expected at {gap.expected}"
+    for gap in subject.tiling.gaps:
+        field, index, _ = subject.current_ranges[gap.index]
+        yield (
+            subject.range_pointer(field, index),
+            f"the range starts at {gap.offset}, expected at {gap.expected}",
+        )
 
 
 @rule("layout.length")
 def layout_length(subject: Subject) -> Iterator[Place]:
     """Where the last range in the current object ends is not node_data.object_length."""
-    end, length = _tiling(subject).end, subject.manifest.node_data.object_length
+    end, length = subject.tiling.end, subject.manifest.node_data.object_length
     if end != length:
         yield "/node_data/object_length", f"object_length is {length}, its ranges end at {end}"

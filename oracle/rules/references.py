@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from oracle.kernels import first_disorder, is_sha256_text
+from oracle.kernels import first_disorder, is_sha256_text, uses_by_chunk
 from oracle.model import StateChunkId
 from oracle.registry import Place, rule
 from oracle.subject import Subject, chunk_key
@@ -68,8 +67,8 @@ def references_count(subject: Subject) -> Iterator[Place]:
     that have them (assumption A10).
     """
     manifest = subject.manifest
-    uses = Counter(chain(subject.frame_chunks, subject.segment_chunks))
-    del uses[chunk_key(manifest.current_chunk)]
+    named = chain(subject.frame_chunks, subject.segment_chunks)
+    uses = uses_by_chunk(named, chunk_key(manifest.current_chunk))
     for index, reference in enumerate(manifest.referenced_chunks):
         used = uses[chunk_key(reference.chunk)]
         if reference.ref_count != used:

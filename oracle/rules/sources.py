@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from oracle.constants import I64_MIN, SINGLETON_WATERMARK_CHANNEL
 from oracle.errors import json_pointer
-from oracle.kernels import classify, first_disorder, rosters_differ, strictly_ascending
+from oracle.kernels import (
+    classify,
+    first_disorder,
+    has_reserved_watermark,
+    rosters_differ,
+    strictly_ascending,
+)
 from oracle.registry import Place, rule
 from oracle.subject import Subject
 
@@ -115,7 +121,7 @@ def watermark_mismatch(subject: Subject) -> Iterator[Place]:
     """
     manifest = subject.manifest
     channels = [(channel.watermark, channel.idle) for channel in manifest.channel_progress]
-    if any(watermark == I64_MIN for watermark, _ in channels):
+    if has_reserved_watermark(watermark for watermark, _ in channels):
         return
     classified = classify(channels)
     if manifest.checkpoint_watermark != classified.value:

@@ -13,8 +13,6 @@ from oracle import kernels
 from oracle.constants import (
     MAX_OBJECT_KEY_BYTES,
     MAX_OPERATOR_ID_BYTES,
-    MAX_OUTPUT_FRAMES_PER_SEGMENT,
-    MAX_OUTPUT_SEGMENT_BYTES,
     MAX_OUTPUT_SEGMENTS_PER_MANIFEST,
     MAX_STREAM_ID_BYTES,
     MAX_SUBSCRIPTION_MANIFEST_BYTES,
@@ -344,12 +342,12 @@ def _segment(
     if segment.schema_fingerprint != certificate.schema_fingerprint:
         yield SCHEMA.at(f"{pointer}/schema_fingerprint", "it is not the certificate's")
     yield from _zero_digest(f"{pointer}/payload_digest", segment.payload_digest)
-    frames = segment.exclusive_end_sequence - segment.first_sequence
-    if (
-        not 1 <= frames <= MAX_OUTPUT_FRAMES_PER_SEGMENT
-        or segment.frame_count != frames
-        or segment.row_count == 0
-        or not 1 <= segment.encoded_length <= MAX_OUTPUT_SEGMENT_BYTES
+    if not kernels.is_segment_extent(
+        segment.first_sequence,
+        segment.exclusive_end_sequence,
+        segment.frame_count,
+        segment.row_count,
+        segment.encoded_length,
     ):
         yield SEGMENT_RANGE.at(
             pointer,
@@ -369,32 +367,26 @@ def is_canonical_object_key(key: str) -> bool:
     )
 
 
+_SEQUENCE_FAULTS = {
+    "gap": (SEQUENCE_GAP, "the segment starts at {found}, expected {expected}"),
+    "beyond": (SEGMENT_BEYOND, "the segment ends at {found}, its range at {expected}"),
+    "short": (SEQUENCE_GAP, "the segments end at {found}, expected {expected}"),
+    "stray": (SEGMENTS_ORDER, "partition {found} has no range"),
+}
+
+
 def _sequences(pointer: str, stream: NodeSubscriptionStreamManifest) -> Iterator[Finding]:
-    """Walk ranges and segments side by side, as both ascend by partition."""
-    segments = list(enumerate(stream.segments))[::-1]
-    for part in stream.ranges:
-        cursor = part.first_sequence
-        while segments and segments[-1][1].partition <= part.partition:
-            index, segment = segments.pop()
-            place = f"{pointer}/segments/{index}"
-            if segment.partition < part.partition:
-                yield SEGMENTS_ORDER.at(place, f"partition {segment.partition} has no range")
-                continue
-            if segment.first_sequence != cursor:
-                yield SEQUENCE_GAP.at(
-                    place, f"the segment starts at {segment.first_sequence}, expected {cursor}"
-                )
-            cursor = segment.exclusive_end_sequence
-            if cursor > part.through_sequence:
-                yield SEGMENT_BEYOND.at(
-                    place, f"the segment ends at {cursor}, its range at {part.through_sequence}"
-                )
-        if cursor != part.through_sequence:
-            yield SEQUENCE_GAP.at(
-                f"{pointer}/ranges",
-                f"partition {part.partition} ends at {cursor}, expected {part.through_sequence}",
-            )
-    for index, segment in reversed(segments):
-        yield SEGMENTS_ORDER.at(
-            f"{pointer}/segments/{index}", f"partition {segment.partition} has no range"
+    ranges = [
+        (part.partition, part.first_sequence, part.through_sequence) for part in stream.ranges
+    ]
+    segments = [
+        (segment.partition, segment.first_sequence, segment.exclusive_end_sequence)
+        for segment in stream.segments
+    ]
+    for broken in kernels.sequence_faults(ranges, segments):
+        entry, message = _SEQUENCE_FAULTS[broken.kind]
+        field = "ranges" if broken.kind == "short" else "segments"
+        yield entry.at(
+            f"{pointer}/{field}/{broken.index}",
+            message.format(found=broken.found, expected=broken.expected),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oracle.constants import LOCAL_NODE_ID
-from oracle.kernels import first_disorder
+from oracle.kernels import first_disorder, outside_domain, owns_every_vnode
 from oracle.registry import Place, rule
 from oracle.subject import Subject
 
@@ -45,10 +45,8 @@ def owned_vnodes_order(subject: Subject) -> Iterator[Place]:
 def owned_vnodes_domain(subject: Subject) -> Iterator[Place]:
     """One of owned_vnodes is not below vnode_count."""
     owned, count = subject.manifest.owned_vnodes, subject.manifest.vnode_count
-    if owned and max(owned) >= count:
-        for index, vnode in enumerate(owned):
-            if vnode >= count:
-                yield f"/owned_vnodes/{index}", f"vnode {vnode} is not below vnode_count {count}"
+    for index in outside_domain(owned, count):
+        yield f"/owned_vnodes/{index}", f"vnode {owned[index]} is not below vnode_count {count}"
 
 
 @rule("fence.coverage")
@@ -97,7 +95,7 @@ def local_topology(subject: Subject) -> Iterator[Place]:
             "/participant_id",
             f"a local manifest is participant {LOCAL_NODE_ID}'s, not {manifest.participant_id}'s",
         )
-    if manifest.owned_vnodes != tuple(range(manifest.vnode_count)):
+    if not owns_every_vnode(manifest.owned_vnodes, manifest.vnode_count):
         yield "/owned_vnodes", f"a local manifest owns exactly vnodes 0..{manifest.vnode_count}"
 
 

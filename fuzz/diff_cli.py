@@ -1,0 +1,379 @@
+"""`python -m fuzz diff` and `python -m fuzz ledger`: oracle and engines on documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+import oracle
+from fuzz.comparison import (
+    Comparison,
+    Outcome,
+    Signature,
+    compare,
+    compare_engines,
+    contract_of,
+    mapped,
+)
+from fuzz.engines import DEFAULT_RELEASE, RELEASES, Engine, EngineUnavailable, StdioEngine, load
+from fuzz.engines.protocol import EngineVerdict
+from fuzz.ledger import divergences
+from oracle import Contract, DecodeError, Verdict
+
+INDEX = "index.jsonl"
+DOCUMENT = "document"
+_SHOWN_MESSAGES = 10
+
+_COLOURS = {Outcome.AGREE: "green", Outcome.KNOWN: "yellow"}
+
+
+class CouldNotRun(click.ClickException):
+    """Nothing was compared; the message says what to do."""
+
+    exit_code = 2
+
+
+def _key_groups(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> int | str | None:
+    if value is None or value == DOCUMENT:
+        return value
+    if not value.isdecimal() or not 1 <= int(value) <= oracle.MAX_KEY_GROUP_COUNT:
+        raise click.BadParameter(
+            f"{value!r} is neither in 1..={oracle.MAX_KEY_GROUP_COUNT} nor {DOCUMENT!r}"
+        )
+    return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """An engine with the name that it was asked for by, and the contract that it is held to."""
+
+    asked: str
+    engine: Engine
+    contract: Contract
+
+    @property
+    def release(self) -> str:
+        return self.engine.release
+
+
+@dataclass(slots=True)
+class _Report:
+    """Writes rows to standard output, and counts them."""
+
+    style: str
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+    def comparison(self, file: str, key_groups: int, side: _Side, found: Comparison) -> None:
+        """One document on one engine."""
+        expected = {
+            "stage": found.oracle.stage.value,
+            "rules": sorted(found.oracle.rules),
+            "rejection": _rejection(found.oracle),
+        }
+        row = {
+            "file": file,
+            "key_groups": key_groups,
+            "engine": side.release,
+            "contract": side.contract.name,
+            "outcome": found.outcome.value,
+            "known": found.known,
+            "oracle": expected,
+            "engine_verdict": _verdict_row(found.engine, found.engine_rules),
+        }
+        self._row(row, found.outcome, found.signature, [side.asked])
+
+    def engines(
+        self,
+        file: str,
+        key_groups: int,
+        sides: tuple[_Side, _Side],
+        verdicts: tuple[EngineVerdict, EngineVerdict],
+    ) -> None:
+        """One document on two engines of one contract."""
+        contract = sides[0].contract
+        signature = compare_engines(*verdicts, contract)
+        before, after = (
+            _verdict_row(verdict, mapped(_reasons(verdict), contract)[0]) for verdict in verdicts
+        )
+        row = {
+            "file": file,
+            "key_groups": key_groups,
+            "engine": sides[1].release,
+            "before": sides[0].release,
+            "contract": contract.name,
+            "outcome": signature.outcome.value,
+            "known": None,
+            "before_verdict": before,
+            "engine_verdict": after,
+        }
+        self._row(row, signature.outcome, signature, [side.asked for side in sides])
+
+    def _row(
+        self, row: dict[str, Any], outcome: Outcome, signature: Signature, engines: list[str]
+    ) -> None:
+        self.outcomes[outcome] += 1
+        finding = outcome not in _COLOURS
+        if finding:
+            row["signature"] = {"oracle": signature.oracle, "engine": signature.engine}
+            row["replay"] = _replay(row["file"], row["key_groups"], *engines)
+        if self.style == "json":
+            click.echo(json.dumps(row))
+            return
+        engine = f"{row['before']} -> {row['engine']}" if "before" in row else row["engine"]
+        told = click.style(f"{outcome.value:9}", fg=_COLOURS.get(outcome, "red"))
+        click.echo(f"{told} {engine}  {row['file']}" + f"  {row['known'] or ''}".rstrip())
+        if finding:
+            self._details(row)
+
+    def _details(self, row: Mapping[str, Any]) -> None:
+        before = ("oracle", "oracle") if "oracle" in row else ("before", "before_verdict")
+        for title, key in (before, ("engine", "engine_verdict")):
+            side = row[key]
+            click.echo(f"    {title}: {' '.join([side['stage'], *side['rules']])}")
+            texts = side.get("messages") or filter(None, [side.get("rejection")])
+            for count, text in enumerate(texts):
+                if count == _SHOWN_MESSAGES:
+                    click.echo("        and more; see --format json")
+                    break
+                click.echo(f"        {text if isinstance(text, str) else text['message']}")
+            if side.get("place"):
+                click.echo(f"        at {side['place']}")
+        differs = row["signature"]
+        for title, key in ((before[0], "oracle"), ("engine", "engine")):
+            if differs[key]:
+                click.echo(f"    only {title}: {', '.join(differs[key])}")
+        click.echo(f"    replay: {row['replay']}")
+
+    @property
+    def status(self) -> int:
+        """The exit code: 1 with a finding, else 0."""
+        return int(any(outcome not in _COLOURS for outcome in self.outcomes))
+
+
+def _rejection(verdict: Verdict) -> dict[str, str] | None:
+    error: DecodeError | None = verdict.rejection
+    if error is None:
+        return None
+    return {"kind": error.kind.value, "pointer": error.pointer, "message": error.message}
+
+
+def _reasons(verdict: EngineVerdict) -> tuple[str, ...]:
+    return verdict.messages if verdict.stage == "invalid" else ()
+
+
+def _verdict_row(verdict: EngineVerdict, rules: frozenset[str]) -> dict[str, Any]:
+    return {
+        "stage": verdict.stage,
+        "rules": sorted(rules),
+        "messages": list(verdict.messages),
+        "place": verdict.place,
+    }
+
+
+def _replay(file: str, key_groups: int, *engines: str) -> str:
+    words = ["python", "-m", "fuzz", "diff"]
+    for engine in engines:
+        words += ["--engine", engine]
+    return shlex.join([*words, "--key-groups", str(key_groups), file])
+
+
+@click.command()
+@click.option(
+    "--engine",
+    "names",
+    multiple=True,
+    default=[DEFAULT_RELEASE],
+    show_default=True,
+    metavar="RELEASE|PATH",
+    help="A release, a directory with a checkout, or a program that speaks the stdio protocol. "
+    "With several, each is also compared with the first one of its format.",
+)
+@click.option(
+    "--key-groups",
+    callback=_key_groups,
+    metavar="N|document",
+    help="The expected key-group count: a number, or what each document says of itself. "
+    f"Without it, what an {INDEX} beside the document says; else as with 'document'.",
+)
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="FILE|DIR...",
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.pass_context
+def diff(
+    context: click.Context,
+    names: tuple[str, ...],
+    key_groups: int | str | None,
+    style: str,
+    paths: tuple[Path, ...],
+) -> None:
+    """Compare what the oracle and engines say of documents.
+
+    A directory stands for every .json file below it. Exits with 1 when something differs that the
+    ledger does not know, and with 2 when it could not compare.
+    """
+    sides = [_side(name) for name in names]
+    report = _Report(style)
+    files = list(_files(paths))
+    try:
+        _compare_all(files, sides, key_groups, report)
+    except EngineUnavailable as error:
+        raise CouldNotRun(str(error)) from error
+    told = ", ".join(f"{count} {outcome.value}" for outcome, count in report.outcomes.items())
+    engines = ", ".join(side.release for side in sides)
+    click.echo(f"{len(files)} documents on {engines}: {told}", err=True)
+    context.exit(report.status)
+
+
+def _compare_all(
+    files: list[Path], sides: list[_Side], key_groups: int | str | None, report: _Report
+) -> None:
+    indexed: dict[Path, Mapping[str, int]] = {}
+    for file in files:
+        data = _read(file)
+        count = key_groups
+        if count is None:
+            if file.parent not in indexed:
+                indexed[file.parent] = _index(file.parent / INDEX)
+            count = indexed[file.parent].get(file.name, DOCUMENT)
+        first_of: dict[Contract, tuple[_Side, EngineVerdict]] = {}
+        for side in sides:
+            asked = count if isinstance(count, int) else document_key_groups(data, side.contract)
+            found = compare(data, side.engine, asked, side.contract)
+            report.comparison(str(file), asked, side, found)
+            first, verdict = first_of.setdefault(side.contract, (side, found.engine))
+            if first is not side:
+                report.engines(str(file), asked, (first, side), (verdict, found.engine))
+
+
+def document_key_groups(data: bytes, contract: Contract) -> int:
+    """The key-group count that the document *data* says of itself, or the default one."""
+    try:
+        count = oracle.decode(data, contract).vnode_count
+    except DecodeError:
+        return oracle.DEFAULT_KEY_GROUP_COUNT
+    return count or oracle.DEFAULT_KEY_GROUP_COUNT
+
+
+def _side(name: str) -> _Side:
+    program = Path(name)
+    try:
+        engine: Engine
+        if program.is_file() and os.access(program, os.X_OK):
+            engine = StdioEngine([str(program.resolve())])
+        else:
+            engine = load(name)
+        return _Side(name, engine, contract_of(engine))
+    except (EngineUnavailable, ValueError) as error:
+        raise CouldNotRun(str(error)) from error
+
+
+def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_file():
+            yield path
+            continue
+        below = sorted(file for file in path.rglob("*.json") if file.is_file())
+        if not below:
+            raise CouldNotRun(f"there is no .json file below {path}")
+        yield from below
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise CouldNotRun(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _index(file: Path) -> Mapping[str, int]:
+    """The key-group count of each document that the index *file* lists, if there is one."""
+    if not file.is_file():
+        return {}
+    try:
+        rows = map(json.loads, filter(None, file.read_text("utf-8").split("\n")))
+        counts = {row["file"]: int(row["key_groups"]) for row in rows}
+    except (ValueError, TypeError, KeyError) as error:
+        raise CouldNotRun(f"{file} is not an index of documents: {error!r}") from error
+    for name, count in counts.items():
+        if not 1 <= count <= oracle.MAX_KEY_GROUP_COUNT:
+            raise CouldNotRun(f"{file}: key_groups of {name} is {count}, not a key-group count")
+    return counts
+
+
+@click.group()
+def ledger() -> None:
+    """Known divergences between oracle and engine."""
+
+
+@ledger.command()
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+@click.pass_context
+def check(context: click.Context, style: str) -> None:
+    """Replay every known divergence on every release that is built.
+
+    Exits with 1 when one does not happen on a release that it names, and with 2 when no release
+    is built.
+    """
+    engines = {release: engine for release in RELEASES if (engine := _built(release))}
+    if not engines:
+        raise CouldNotRun("no release is built; run: python -m fuzz engine build")
+    stale = False
+    for divergence in divergences():
+        for contract, release in (
+            (oracle.contract_named(name), release)
+            for name, releases in divergence.releases.items()
+            for release in releases
+        ):
+            if release not in engines:
+                click.echo(f"{divergence.id}: not checked on {release}, it is not built", err=True)
+                continue
+            for shape in divergence.shapes:
+                data = shape.path(contract).read_bytes()
+                found = compare(data, engines[release], shape.key_groups, contract)
+                holds = found.known == divergence.id and shape.matches(found.signature)
+                stale = stale or not holds
+                document = str(shape.path(contract))
+                row = {
+                    "divergence": divergence.id,
+                    "engine": release,
+                    "document": document,
+                    "holds": holds,
+                    "now": str(found.signature),
+                    "replay": _replay(document, shape.key_groups, release),
+                }
+                _show(row, style)
+    context.exit(int(stale))
+
+
+def _built(release: str) -> Engine | None:
+    try:
+        return load(release)
+    except EngineUnavailable:
+        return None
+
+
+def _show(row: Mapping[str, Any], style: str) -> None:
+    if style == "json":
+        click.echo(json.dumps(row))
+        return
+    told = click.style("holds", fg="green") if row["holds"] else click.style("stale", fg="red")
+    click.echo(f"{told} {row['engine']}  {row['divergence']}  {row['document']}")
+    if not row["holds"]:
+        click.echo(f"    now: {row['now']}")
+        click.echo("    remove the release, the shape or the entry from fuzz/divergences.toml")
+        click.echo(f"    replay: {row['replay']}")

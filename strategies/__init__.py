@@ -1,0 +1,3 @@
+"""Hypothesis strategies."""
+from strategies.manifests import manifests
+from strategies.traits import Trait
