@@ -24,9 +24,7 @@ pub fn made() -> u64 {
 
 fn count() {
     MADE.fetch_add(1, Ordering::SeqCst);
-    let left = LEFT.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-        (left >= 0).then(|| left - 1)
-    });
+    let left = LEFT.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| (left >= 0).then(|| left - 1));
     if left == Ok(0) {
         kill();
     }

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
 use arrow::json::writer::{JsonArray, WriterBuilder};
 use arrow::json::ReaderBuilder;
 use laminar_core::state::KeyGroupCount;
@@ -167,7 +166,7 @@ async fn query(database: &Arc<LaminarDB>, sql: &str) -> Result<Value, Failure> {
                 rows.write(&batch)?;
             }
         }
-        ExecuteResult::Metadata(batch) => rows.write(&RecordBatch::clone(&batch))?,
+        ExecuteResult::Metadata(batch) => rows.write(&batch)?,
         ExecuteResult::Ddl(_) | ExecuteResult::RowsAffected(_) => return Err("the statement selects no rows".into()),
     }
     rows.finish()?;
