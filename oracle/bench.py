@@ -230,3 +230,86 @@ def _frames(operators: int) -> list[StateFrame]:
         )
         for index, key in enumerate(keys)
     ]
+
+
+def measure(repetitions: int = 7) -> Report:
+    """Measure both documents; about half a minute.
+
+    *repetitions* of the short document's figures are interleaved with two of the long one's.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "manifest.json")
+        path.write_bytes(long_manifest())
+        memory = _peak_memory(path)
+        long = path.read_bytes()
+    real = real_manifest()
+    real_costs, real_seconds = _costs(real, repetitions, _CALLS)
+    long_costs, long_seconds = _costs(long, _FEW, 1)
+    growth = (long_seconds / len(long)) / (real_seconds / len(real))
+    return Report(real_costs, long_costs, growth, memory)
+
+
+# Calls that make one repetition with the short document, so that the clock has something to time.
+_CALLS = 10
+_FEW = 3
+
+
+def _costs(data: bytes, repetitions: int, calls: int) -> tuple[Costs, float]:
+    """The costs of *data*, and the seconds of a verdict on it."""
+    verdict = judge(data, DEFAULT_KEY_GROUP_COUNT)
+    assert verdict.stage is Stage.VALID, "the documents of the benchmark are valid"
+    manifest, value = verdict.manifest, parse(data)
+    assert manifest is not None
+    work: dict[str, Callable[[], object]] = {
+        "unit": lambda: json.loads(data),
+        "verdict": lambda: judge(data, DEFAULT_KEY_GROUP_COUNT),
+        "text": lambda: parse(data),
+        "shapes": lambda: decode_manifest(value, V10),
+        "rules": lambda: validate(manifest, DEFAULT_KEY_GROUP_COUNT),
+    }
+    seconds = {name: float("inf") for name in work}
+    for _ in range(repetitions):
+        for name, task in work.items():
+            seconds[name] = min(seconds[name], _seconds(task, calls))
+    unit = seconds.pop("unit")
+    ratios = {name: spent / unit for name, spent in seconds.items()}
+    return Costs(bytes=len(data), **ratios), seconds["verdict"]
+
+
+def _seconds(task: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        task()
+    return (time.perf_counter() - start) / calls
+
+
+def _peak_memory(path: Path) -> float:
+    """Peak memory of a verdict on the document at *path*, in its bytes, in a process of its own."""
+    call = [sys.executable, "-c", f"import {__name__} as bench; bench.print_peak({str(path)!r})"]
+    answer = subprocess.run(call, check=True, capture_output=True, text=True)
+    return float(answer.stdout)
+
+
+def print_peak(path: str) -> None:
+    """Judge the document at *path*; print by how much of its length the peak of memory rose."""
+    data = Path(path).read_bytes()
+    judge(real_manifest(), DEFAULT_KEY_GROUP_COUNT)
+    before = _peak_bytes()
+    judge(data, DEFAULT_KEY_GROUP_COUNT)
+    print((_peak_bytes() - before) / len(data))
+
+
+def _peak_bytes() -> int:
+    """The most resident memory that this process has had.
+
+    Linux hands ``ru_maxrss`` down from the parent, so its own account of the process is asked.
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
