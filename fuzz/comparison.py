@@ -256,8 +256,9 @@ def _encodings(expected: bytes | None, found: bytes | None) -> Signature:
         missing, there = ("no encoding",), ("an encoding",)
         sides = (missing, there) if expected is None else (there, missing)
         return Signature(Outcome.ENCODING, *sides)
-    place = (_first_difference(_tree(expected), _tree(found)) or "spelling",)
-    return Signature(Outcome.ENCODING, place, place)
+    place = _first_difference(_tree(expected), _tree(found))
+    told = ("spelling" if place is None else place or "the document",)
+    return Signature(Outcome.ENCODING, told, told)
 
 
 def _tree(encoding: bytes) -> Any:

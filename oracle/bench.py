@@ -2,8 +2,8 @@
 
 The unit is ``json.loads`` of the same bytes in the same process. Two documents are judged: the
 manifest that a real engine wrote of 256 vnodes, and a generated valid one as long as an engine
-loads. The repetitions of what is compared are interleaved, and the fastest of each counts, so
-that a machine busy with something else disturbs all of them alike.
+loads. Time is the processor's; the repetitions of what is compared are interleaved, and the
+fastest of each counts, so that a machine busy with something else disturbs little, and all alike.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from oracle.digests import (
 )
 from oracle.encoding import encode
 from oracle.formats import V10
+from oracle.interpreter import garbage_collection_paused
 from oracle.model import (
     ByteRange,
     ChannelProgress,
@@ -134,14 +135,15 @@ def long_manifest(length: int = MAX_CHECKPOINT_MANIFEST_BYTES) -> bytes:
     It has vnode and whole-operator state of many operators, three frames in four in older
     objects, 64 sources with eight channels each, and 64 sinks with intents.
     """
-    few, many = (_sample(operators) for operators in (1, 2))
-    each = len(encode(many)) - len(encode(few))
-    operators = max(1, (length - len(encode(few))) // (each + _DIGITS_MORE))
-    return encode(_sample(operators))
+    each = len(encode(_sample(_TRIAL))) / _TRIAL
+    return encode(_sample(max(1, int(length / each / _GROWTH))))
 
 
-# Longer offsets and names than the first operators have.
-_DIGITS_MORE = 4_096
+# Operators of a trial, by which the length of more is told, and by how much of it numbers with
+# more digits exceed that.
+_TRIAL = 100
+_GROWTH = 1.01
+
 _VNODES = DEFAULT_KEY_GROUP_COUNT
 _CHECKPOINT, _PARTICIPANT = 70_000, 1
 _FRAME_LENGTH = 512
@@ -169,7 +171,9 @@ def _sample(operators: int) -> CheckpointManifest:
         source_offsets=FrozenDict(
             {
                 source: ConnectorCheckpoint(
-                    offsets=FrozenDict({f"partition-{n}": str(10**9 + n) for n in range(_CHANNELS)}),
+                    offsets=FrozenDict(
+                        {f"partition-{n}": str(10**9 + n) for n in range(_CHANNELS)}
+                    ),
                     metadata=FrozenDict({"connector": "generated"}),
                     input_channels=tuple(channels),
                     source_assignment_version=None,
@@ -232,55 +236,71 @@ def _frames(operators: int) -> list[StateFrame]:
     ]
 
 
-def measure(repetitions: int = 7) -> Report:
-    """Measure both documents; about half a minute.
-
-    *repetitions* of the short document's figures are interleaved with two of the long one's.
-    """
+def measure(repetitions: int = 5) -> Report:
+    """Measure both documents; about half a minute."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "manifest.json")
         path.write_bytes(long_manifest())
         memory = _peak_memory(path)
-        long = path.read_bytes()
-    real = real_manifest()
-    real_costs, real_seconds = _costs(real, repetitions, _CALLS)
-    long_costs, long_seconds = _costs(long, _FEW, 1)
-    growth = (long_seconds / len(long)) / (real_seconds / len(real))
-    return Report(real_costs, long_costs, growth, memory)
-
-
-# Calls that make one repetition with the short document, so that the clock has something to time.
-_CALLS = 10
-_FEW = 3
-
-
-def _costs(data: bytes, repetitions: int, calls: int) -> tuple[Costs, float]:
-    """The costs of *data*, and the seconds of a verdict on it."""
-    verdict = judge(data, DEFAULT_KEY_GROUP_COUNT)
-    assert verdict.stage is Stage.VALID, "the documents of the benchmark are valid"
-    manifest, value = verdict.manifest, parse(data)
-    assert manifest is not None
-    work: dict[str, Callable[[], object]] = {
-        "unit": lambda: json.loads(data),
-        "verdict": lambda: judge(data, DEFAULT_KEY_GROUP_COUNT),
-        "text": lambda: parse(data),
-        "shapes": lambda: decode_manifest(value, V10),
-        "rules": lambda: validate(manifest, DEFAULT_KEY_GROUP_COUNT),
-    }
-    seconds = {name: float("inf") for name in work}
+        long = _Document(path.read_bytes(), calls=1)
+    real = _Document(real_manifest(), calls=_CALLS)
     for _ in range(repetitions):
-        for name, task in work.items():
-            seconds[name] = min(seconds[name], _seconds(task, calls))
-    unit = seconds.pop("unit")
-    ratios = {name: spent / unit for name, spent in seconds.items()}
-    return Costs(bytes=len(data), **ratios), seconds["verdict"]
+        real.measure()
+        long.measure()
+    growth = long.cost_of_a_byte / real.cost_of_a_byte
+    return Report(real.costs, long.costs, growth, memory)
+
+
+# Calls with the short document that make one measurement, so that the clock has something to time.
+_CALLS = 20
+
+
+class _Document:
+    """One valid document, and the fewest seconds that each task took with it so far."""
+
+    def __init__(self, data: bytes, calls: int) -> None:
+        verdict = judge(data, DEFAULT_KEY_GROUP_COUNT)
+        assert verdict.stage is Stage.VALID, "the documents of the benchmark are valid"
+        manifest, value = verdict.manifest, parse(data)
+        assert manifest is not None
+        self.data = data
+        self._calls = calls
+        self._tasks: dict[str, Callable[[], object]] = {
+            "unit": lambda: json.loads(data),
+            "verdict": lambda: judge(data, DEFAULT_KEY_GROUP_COUNT),
+            "text": _as_inside_a_verdict(lambda: parse(data)),
+            "shapes": _as_inside_a_verdict(lambda: decode_manifest(value, V10)),
+            "rules": _as_inside_a_verdict(lambda: validate(manifest, DEFAULT_KEY_GROUP_COUNT)),
+        }
+        self._seconds = dict.fromkeys(self._tasks, float("inf"))
+
+    def measure(self) -> None:
+        """Time every task once."""
+        for name, task in self._tasks.items():
+            self._seconds[name] = min(self._seconds[name], _seconds(task, self._calls))
+
+    @property
+    def costs(self) -> Costs:
+        """The fewest seconds, in those of the unit."""
+        unit = self._seconds["unit"]
+        ratios = {name: spent / unit for name, spent in self._seconds.items() if name != "unit"}
+        return Costs(bytes=len(self.data), **ratios)
+
+    @property
+    def cost_of_a_byte(self) -> float:
+        """Seconds of a verdict for each byte."""
+        return self._seconds["verdict"] / len(self.data)
+
+
+def _as_inside_a_verdict(task: Callable[[], object]) -> Callable[[], object]:
+    return garbage_collection_paused()(task)
 
 
 def _seconds(task: Callable[[], object], calls: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(calls):
         task()
-    return (time.perf_counter() - start) / calls
+    return (time.process_time() - start) / calls
 
 
 def _peak_memory(path: Path) -> float:

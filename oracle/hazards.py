@@ -56,10 +56,12 @@ def source_name(subject: Subject) -> Iterator[Place]:
             yield f"/source_names/{index}", f"source name {name!r} is empty or padded"
     for source, checkpoint in subject.manifest.source_offsets.items():
         for field in ("offsets", "metadata"):
-            for key in getattr(checkpoint, field):
-                if not key or not is_trimmed(key):
-                    pointer = json_pointer("source_offsets", source, field, key)
-                    yield pointer, f"key {key!r} is empty or padded"
+            padded = [key for key in getattr(checkpoint, field) if not key or not is_trimmed(key)]
+            # One for each map: a pointer repeats the source's name, however long it is.
+            for key in padded[:1]:
+                pointer = json_pointer("source_offsets", source, field, key)
+                more = f", and {len(padded) - 1} more" if padded[1:] else ""
+                yield pointer, f"key {key!r} is empty or padded{more}"
 
 
 @hazard("hazard.empty-payload", later="loading the descriptor always fails")
@@ -106,7 +108,8 @@ def payload_conflict(subject: Subject) -> Iterator[Place]:
         if known != payload.sha256:
             yield (
                 f"{pointer}/sha256",
-                f"{payload.range} of {payload.chunk} is also said to have the digest {known}",
+                f"{payload.range} of {payload.chunk} is also said to have the digest "
+                f"{known[: len(EMPTY_SHA256)]}",
             )
 
 

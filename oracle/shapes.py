@@ -25,7 +25,7 @@ from oracle import model
 from oracle.errors import DecodeError, Kind
 from oracle.formats import Contract
 from oracle.model import BYTE, Bounds, CheckpointAssignmentFence, FrozenDict, Length
-from oracle.text import Float, JsonValue
+from oracle.text import LONGEST_INTEGER, Float, JsonValue
 
 ReadOne = Callable[[JsonValue], Any]
 ReadMany = Callable[[Sequence[JsonValue]], Sequence[Any]]
@@ -482,9 +482,15 @@ def _show(value: JsonValue) -> str:
         text = str(value)
     elif isinstance(value, str):
         text = repr(value[: _LONGEST_QUOTE + 1])
+    elif type(value) is int:
+        return _shortened(str(value), LONGEST_INTEGER)
     else:
-        text = str(value) if type(value) is int else str(value).lower()
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
+        text = str(value).lower()
+    return _shortened(text, _LONGEST_QUOTE)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _wrong_type(wanted: str, value: JsonValue) -> DecodeError:

@@ -59,10 +59,10 @@ def _text(data: bytes) -> str:
 
 
 # Python refuses to convert more digits than its limit allows; below the limit its own conversion
-# is the fastest. Longer literals are out of every field's range, so their digits do not matter.
+# is the fastest. Longer literals are out of every field's range, so only the first digits matter.
 _DEFAULT_DIGIT_LIMIT = 4_300
-_LONGEST_INTEGER = len("-9223372036854775808")
-_OUT_OF_RANGE: int = 10**_LONGEST_INTEGER
+LONGEST_INTEGER = len("-9223372036854775808")
+"""Characters of an integer that some field may hold, at most."""
 
 # `-0` as a whole value. The literal stands first in the pattern, so that the search is as fast as
 # a search for the literal.
@@ -88,9 +88,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _exact_integer(literal: str) -> int | Float:
     if literal == "-0":
         return Float(literal)
-    if len(literal) > _LONGEST_INTEGER:
-        return -_OUT_OF_RANGE if literal.startswith("-") else _OUT_OF_RANGE
-    return int(literal)
+    return int(literal[: LONGEST_INTEGER + 1])
 
 
 def _decoder(parse_int: Any) -> json.JSONDecoder:

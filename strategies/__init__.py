@@ -1,3 +1,4 @@
 """Hypothesis strategies."""
+
 from strategies.manifests import manifests
 from strategies.traits import Trait

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from uuid import UUID
@@ -23,7 +23,6 @@ from oracle import (
     V10,
     ByteRange,
     ChannelProgress,
-    CheckpointAssignmentFence,
     CheckpointManifest,
     ConnectorCheckpoint,
     Contract,
@@ -45,8 +44,9 @@ from oracle import (
 from oracle.constants import U64_MAX
 from oracle.kernels import classify
 from strategies import parts
+from strategies.choices import Choices
 from strategies.scene import Scene
-from strategies.subscriptions import draw_streams, output_of
+from strategies.subscriptions import output_of, streams_of
 from strategies.traits import NAME_TRAITS, Trait, Wishes, wishes
 
 MAX_OLDER_OBJECTS = 3
@@ -87,114 +87,104 @@ def manifests(
 def _manifests(
     draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None
 ) -> CheckpointManifest:
-    older = _draw_older_count(draw, wished)
-    scene = _draw_scene(draw, contract, wished, key_groups, older)
-    participant_id, owned = _draw_place(draw, wished, scene)
-    return draw_part(draw, wished, scene, participant_id, owned, older)
-
-
-@cache
-def _numbers(least: int, greatest: int) -> SearchStrategy[int]:
-    return st.integers(least, greatest)
-
-
-def _decide(draw: DrawFn, wished: Wishes, trait: Trait, odds: int = 2) -> bool:
-    """Whether to have *trait*: as wished, else once in *odds* times. Shrinks to not."""
-    if trait in wished.having:
-        return True
-    return wished.allows(trait) and draw(_numbers(1, odds)) == odds
+    scene = _draw_scene(draw, contract, wished, key_groups)
+    participant_id, owned = _place(Choices(draw, wished, 4), scene)
+    return draw_part(draw, wished, scene, participant_id, owned)
 
 
 # --- what a cut shares -----------------------------------------------------------------------
 
 _HEADERS = st.tuples(
+    st.integers(0, U64_MAX - MAX_OLDER_OBJECTS - 1),  # checkpoints before those in use
     st.integers(1, U64_MAX),  # timestamp_ms
     st.integers(1, 2**128 - 1),  # deployment_id
-    parts.sha256_texts(),  # of the pipeline
     st.integers(0, 2**16),  # salt
 )
 
 
-def _draw_scene(
-    draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None, older: int
-) -> Scene:
-    cluster = _decide(draw, wished, Trait.CLUSTER)
-    vnode_count = key_groups or draw(_vnode_counts(wished, cluster))
-    timestamp_ms, deployment, pipeline, salt = draw(_HEADERS)
+def _draw_scene(draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None) -> Scene:
+    choices = Choices(draw, wished, 16)
+    cluster = choices.has(Trait.CLUSTER)
+    older = choices.roll(*_older_counts(wished))
+    vnode_count = key_groups or choices.pick(_vnode_counts(wished))
+    checkpoint, timestamp_ms, deployment, salt = draw(_HEADERS)
     return Scene(
         contract=contract,
-        checkpoint_id=draw(_numbers(older + 1, U64_MAX)),
+        checkpoint_id=checkpoint + older + 1,
+        older=older,
         timestamp_ms=timestamp_ms,
         deployment_id=str(UUID(int=deployment)),
-        pipeline_identity=PipelineIdentity(contract.pipeline_identity_version, pipeline),
+        pipeline_identity=pipeline_identity(contract, salt),
         vnode_count=vnode_count,
-        fence=_draw_fence(draw, wished, vnode_count) if cluster else None,
-        source_names=_draw_names(draw, wished, _fewest_sources(wished), MAX_SOURCES, Trait.SOURCE),
-        sink_names=_draw_names(draw, wished, _fewest_sinks(wished), MAX_SINKS, Trait.SINK),
+        fence=parts.fence_of(vnode_count, _participants(choices), *draw(parts.FENCE_NUMBERS))
+        if cluster
+        else None,
+        source_names=_names(choices, Trait.SOURCE, _fewest_sources(wished), MAX_SOURCES),
+        sink_names=_names(choices, Trait.SINK, _fewest_sinks(wished), MAX_SINKS),
         salt=salt,
     )
 
 
+def pipeline_identity(contract: Contract, salt: int) -> PipelineIdentity:
+    """The empty pipeline's identity, or one made up from *salt*."""
+    digest = sha256(b"%d" % salt).hexdigest() if salt else EMPTY_SHA256
+    return PipelineIdentity(contract.pipeline_identity_version, digest)
+
+
 @cache
-def _vnode_counts(wished: Wishes, cluster: bool) -> SearchStrategy[int]:
-    """Few vnodes mostly, and once in sixteen times as many as there can be."""
+def _vnode_counts(wished: Wishes) -> tuple[int, ...]:
+    """Few vnodes mostly, and now and then as many as there can be."""
     if wished.demands(Trait.MAX_VNODES):
-        return st.just(MAX_KEY_GROUP_COUNT)
-    few = [1, 2, 3, 4, 1, 5, 8, 2, 16, 1, 4, 7, 3, 64, 256]
-    if wished.allows(Trait.MAX_VNODES):
-        few.append(MAX_KEY_GROUP_COUNT)
-    if wished.demands(Trait.SEVERAL_VNODES):
-        few = [count for count in few if count > 1]
+        return (MAX_KEY_GROUP_COUNT,)
     if not wished.allows(Trait.SEVERAL_VNODES):
-        few = [1]
-    return st.sampled_from(few)
+        return (1,)
+    counts = (1, 2, 3, 4, 1, 5, 8, 2, 16, 1, 4, 7, 3, 64, 256, 1, 8, 33, 12)
+    if wished.allows(Trait.MAX_VNODES):
+        counts = (*counts, MAX_KEY_GROUP_COUNT, MAX_KEY_GROUP_COUNT)
+    least = 2 if wished.demands(Trait.SEVERAL_VNODES) else 1
+    return tuple(count for count in counts if count >= least)
 
 
-def _draw_fence(draw: DrawFn, wished: Wishes, vnode_count: int) -> CheckpointAssignmentFence:
-    least = 2 if wished.demands(Trait.SEVERAL_PARTICIPANTS) else 1
-    most = 4 if wished.allows(Trait.SEVERAL_PARTICIPANTS) else 1
-    if _decide(draw, wished, Trait.MAX_PARTICIPANTS, odds=12):
-        least = most = MAX_CHECKPOINT_PARTICIPANTS
-    return draw(_fences(vnode_count, least, most))
+def _participants(choices: Choices) -> int:
+    wished = choices.wished
+    if choices.has(Trait.MAX_PARTICIPANTS, odds=6):
+        return MAX_CHECKPOINT_PARTICIPANTS
+    if not wished.allows(Trait.SEVERAL_PARTICIPANTS):
+        return 1
+    return choices.roll(2 if wished.demands(Trait.SEVERAL_PARTICIPANTS) else 1, 4)
 
 
-@cache
-def _fences(vnode_count: int, least: int, most: int) -> SearchStrategy[CheckpointAssignmentFence]:
-    return parts.fences(
-        vnode_count=vnode_count, min_participants=least, max_participants=most
-    )
-
-
-def _draw_names(
-    draw: DrawFn, wished: Wishes, fewest: int, most: int, trait: Trait
-) -> tuple[str, ...]:
-    """A roster of names, in which the empty name may stand for nobody."""
+def _names(choices: Choices, trait: Trait, fewest: int, most: int) -> tuple[str, ...]:
+    """A roster of names; the empty name may be in it, and stands for nobody then."""
+    wished = choices.wished
     if not wished.allows(trait):
         return ()
-    unwanted = wished.without.intersection(NAME_TRAITS)
-    names = draw(parts.name_rosters(min_size=fewest, max_size=most, without=unwanted))
-    if trait is Trait.SINK:
+    names = parts.roster_of(choices, parts.hard_names(_banned(wished)), fewest, most)
+    asked = wished.having.intersection(NAME_TRAITS)
+    if asked and trait is Trait.SINK:
         # A sink that does not prepare can have any name, and shows the traits that are asked for.
-        asked = wished.having.intersection(NAME_TRAITS)
         names = tuple(sorted({*names, *map(parts.example_of, asked)}))
-    if names and names[0] and _decide(draw, wished, Trait.EMPTY_NAME, odds=8):
+    if names and names[0] and choices.has(Trait.EMPTY_NAME, odds=8):
         names = ("", *names)
     return names
 
 
-def _draw_place(
-    draw: DrawFn, wished: Wishes, scene: Scene
-) -> tuple[int, tuple[int, ...]]:
+@cache
+def _banned(wished: Wishes) -> frozenset[Trait]:
+    return wished.without.intersection(NAME_TRAITS)
+
+
+def _place(choices: Choices, scene: Scene) -> tuple[int, tuple[int, ...]]:
     """Who writes the manifest, and which vnodes are its."""
-    if scene.fence is None:
-        return LOCAL_NODE_ID, vnodes(scene.vnode_count)
-    members = scene.fence.participants
-    participant_id = members[draw(_numbers(0, len(members) - 1))].node_id
     count = scene.vnode_count
-    if count == 1 or not _decide(draw, wished, Trait.UNOWNED_VNODE):
+    if scene.fence is None:
+        return LOCAL_NODE_ID, vnodes(count)
+    participant_id = choices.pick(scene.fence.participants).node_id
+    if count == 1 or not choices.has(Trait.UNOWNED_VNODE):
         return participant_id, vnodes(count)
-    start = 0 if wished.demands(Trait.SINGLETON_STREAM) else draw(_numbers(0, min(count - 1, 9)))
-    step = draw(_numbers(1, 4))
+    singleton = choices.wished.demands(Trait.SINGLETON_STREAM)
+    start = 0 if singleton else choices.roll(0, min(count - 1, 9))
+    step = choices.roll(1, 4)
     return participant_id, vnodes(count, start, step) if start or step > 1 else vnodes(count - 1)
 
 
@@ -208,29 +198,25 @@ def vnodes(count: int, start: int = 0, step: int = 1) -> tuple[int, ...]:
 
 
 def draw_part(
-    draw: DrawFn,
-    wished: Wishes,
-    scene: Scene,
-    participant_id: int,
-    owned: tuple[int, ...],
-    older: int,
+    draw: DrawFn, wished: Wishes, scene: Scene, participant_id: int, owned: tuple[int, ...]
 ) -> CheckpointManifest:
-    """The manifest of *participant_id*, who owns the vnodes *owned* and uses *older* objects."""
-    offsets, progress = _draw_sources(draw, wished, scene, participant_id)
+    """The manifest of *participant_id*, who owns the vnodes *owned*."""
+    offsets, progress = _sources(Choices(draw, wished, 120), scene, participant_id)
     current = StateChunkId(participant_id, scene.checkpoint_id)
-    objects = [current, *_draw_older(draw, wished, current, older)]
-    placed = _draw_frames(draw, wished, owned, older)
-    sinks, intents = _draw_sinks(draw, wished, scene)
-    layout = _Layout(placed, intents, sinks)
-    if _decide(draw, wished, Trait.U64_END, odds=10):
+    sinks, intents = _sinks(Choices(draw, wished, 24), scene)
+    choices = Choices(draw, wished, 64)
+    objects = [current, *_older(choices, current, scene.older)]
+    layout = Layout(_frames(choices, owned, scene.older), intents, sinks)
+    if choices.has(Trait.U64_END, odds=10):
         layout.stretch()
     frames, lengths = layout.frames(objects, scene.salt)
     intent_ranges, sink_ranges = layout.payloads(lengths)
     uses = [frame.chunk for frame in frames]
     output = None
     if scene.contract.has(Feature.SUBSCRIPTION_OUTPUT) and scene.fence is not None:
-        if _decide(draw, wished, Trait.SUBSCRIPTION):
-            output = output_of(scene, participant_id, draw_streams(draw, wished, scene, owned))
+        choices = Choices(draw, wished, 64)
+        if choices.has(Trait.SUBSCRIPTION):
+            output = output_of(scene, participant_id, streams_of(choices, scene, owned))
     return CheckpointManifest(
         version=scene.contract.manifest_version,
         checkpoint_id=scene.checkpoint_id,
@@ -314,30 +300,8 @@ def _payload_digest(
 _LOGICAL, _PHYSICAL = 1, 2
 _OFFSETS, _METADATA, _ROSTER, _VERSION = 1, 2, 4, 8
 
-_STATES = st.tuples(st.one_of(st.none(), parts.watermarks()), st.booleans())
-_PHYSICAL_ROSTERS = parts.channel_rosters(min_size=1, max_size=3)
-_BARE_ROSTERS = parts.channel_rosters(max_size=2)
-
 _OFFSET_KEYS = ("0", "partition-1", "partition-10", "partition-2", "lsn", "\U00010000", "\uffff")
 _OFFSET_VALUES = ("0", "1", "18446744073709551616", "", '{"lsn":"16/B374D848"}', "é\U00010000")
-_OFFSET_MAPS = st.dictionaries(
-    st.sampled_from(_OFFSET_KEYS), st.sampled_from(_OFFSET_VALUES), max_size=3
-).map(FrozenDict)
-_METADATA_MAPS = st.dictionaries(
-    st.sampled_from(_OFFSET_KEYS), st.sampled_from(_OFFSET_VALUES), min_size=1, max_size=2
-).map(FrozenDict)
-
-
-@cache
-def _vectors(size: int, least: int, greatest: int) -> SearchStrategy[list[int]]:
-    return st.lists(st.integers(least, greatest), min_size=size, max_size=size)
-
-
-@cache
-def _state_vectors(size: int) -> SearchStrategy[list[tuple[int | None, bool]]]:
-    return st.lists(_STATES, min_size=size, max_size=size)
-
-
 _OF_FIRST_CHANNEL = (Trait.IDLE_CHANNEL, Trait.NEGATIVE_WATERMARK)
 _OF_LAST_CHANNEL = (Trait.UNINITIALIZED_CHANNEL, Trait.WATERMARK, Trait.SEVERAL_CHANNELS)
 
@@ -364,46 +328,44 @@ def _fewest_sources(wished: Wishes) -> int:
     return max(len(_asked_kinds(wished)), int(wished.demands(Trait.SOURCE)))
 
 
-def _draw_sources(
-    draw: DrawFn, wished: Wishes, scene: Scene, participant_id: int
+def _sources(
+    choices: Choices, scene: Scene, participant_id: int
 ) -> tuple[FrozenDict[str, ConnectorCheckpoint], tuple[ChannelProgress, ...]]:
     # The empty name may be registered, but no channel can be of it.
     names = [name for name in scene.source_names if name]
     if not names:
         return FrozenDict(), ()
-    channels = _draw_channels(draw, wished, names)
-    progress = _draw_progress(draw, wished, channels, participant_id)
-    return _draw_offsets(draw, wished, channels), progress
-
-
-def _draw_channels(
-    draw: DrawFn, wished: Wishes, names: Sequence[str]
-) -> dict[str, tuple[bytes, ...]]:
-    """The channels of each source: none, the reserved one, or physical ones."""
-    kinds = list(_asked_kinds(wished))
-    kinds += draw(_vectors(len(names) - len(kinds), 0, _PHYSICAL))
-    channels: dict[str, tuple[bytes, ...]] = {}
-    for name, kind in zip(names, kinds, strict=True):
-        channels[name] = ()
-        if not wished.allows(Trait.SEVERAL_CHANNELS) and any(channels.values()):
-            continue
-        if kind == _LOGICAL and wished.allows(Trait.LOGICAL_CHANNEL):
-            channels[name] = (SINGLETON_WATERMARK_CHANNEL,)
-        elif kind and wished.allows(Trait.PHYSICAL_CHANNEL):
-            roster = draw(_PHYSICAL_ROSTERS)
-            channels[name] = roster if wished.allows(Trait.SEVERAL_CHANNELS) else roster[:1]
-    return channels
-
-
-def _draw_progress(
-    draw: DrawFn, wished: Wishes, channels: dict[str, tuple[bytes, ...]], participant_id: int
-) -> tuple[ChannelProgress, ...]:
+    channels = _channels(choices, names)
     keys = [(name, channel) for name, roster in channels.items() for channel in roster]
-    states = _wished_states(wished, draw(_state_vectors(len(keys))))
-    return tuple(
+    states = _wished_states(choices.wished, [_state(choices) for _ in keys])
+    progress = tuple(
         ChannelProgress(participant_id, name, channel, watermark, idle)
         for (name, channel), (watermark, idle) in zip(keys, states, strict=True)
     )
+    return _offsets(choices, channels), progress
+
+
+def _channels(choices: Choices, names: Sequence[str]) -> dict[str, tuple[bytes, ...]]:
+    """The channels of each source: none, the reserved one, or physical ones."""
+    wished = choices.wished
+    asked = _asked_kinds(wished)
+    several = wished.allows(Trait.SEVERAL_CHANNELS)
+    channels: dict[str, tuple[bytes, ...]] = {}
+    for index, name in enumerate(names):
+        kind = asked[index] if index < len(asked) else choices.roll(0, _PHYSICAL)
+        if not several and any(channels.values()):
+            kind = 0
+        channels[name] = ()
+        if kind == _LOGICAL and wished.allows(Trait.LOGICAL_CHANNEL):
+            channels[name] = (SINGLETON_WATERMARK_CHANNEL,)
+        elif kind and wished.allows(Trait.PHYSICAL_CHANNEL):
+            channels[name] = parts.channels_of(choices, 1, 3 if several else 1)
+    return channels
+
+
+def _state(choices: Choices) -> tuple[int | None, bool]:
+    watermark = parts.watermark_of(choices) if choices.roll(0, 2) else None
+    return watermark, choices.once_in(2)
 
 
 def _wished_states(
@@ -435,52 +397,46 @@ def _wished_states(
     return states
 
 
-def _draw_offsets(
-    draw: DrawFn, wished: Wishes, channels: dict[str, tuple[bytes, ...]]
+def _offsets(
+    choices: Choices, channels: dict[str, tuple[bytes, ...]]
 ) -> FrozenDict[str, ConnectorCheckpoint]:
-    if not wished.allows(Trait.OFFSETS):
-        return FrozenDict()
-    flags = draw(_vectors(len(channels), 0, _OFFSETS | _METADATA | _ROSTER | _VERSION))
-    for flag, trait in (
-        (_OFFSETS, Trait.OFFSETS),
-        (_METADATA, Trait.METADATA),
-        (_VERSION, Trait.ASSIGNMENT_VERSION),
-    ):
-        if trait in wished.having:
-            flags[0] |= flag
-        elif not wished.allows(trait):
-            flags = [found & ~flag for found in flags]
-    physical = [
-        bool(roster) and roster != (SINGLETON_WATERMARK_CHANNEL,) for roster in channels.values()
-    ]
-    if wished.demands(Trait.ROSTER):
-        flags[physical.index(True)] |= _OFFSETS | _ROSTER
-    offsets = {}
-    for (name, observed), flag, is_physical in zip(
-        channels.items(), flags, physical, strict=True
-    ):
-        if not flag & _OFFSETS:
+    wished = choices.wished
+    roster_due = wished.demands(Trait.ROSTER)
+    offsets: dict[str, ConnectorCheckpoint] = {}
+    for index, (name, observed) in enumerate(channels.items()):
+        # What is asked for, the first source has; a roster, the first one with physical channels.
+        first = index == 0
+        physical = bool(observed) and observed != (SINGLETON_WATERMARK_CHANNEL,)
+        due = physical and roster_due
+        if not due and not choices.has(Trait.OFFSETS, due=first):
             continue
-        roster = None
-        if flag & _ROSTER and not is_physical:
-            roster = draw(_BARE_ROSTERS)
-        elif flag & _ROSTER and wished.allows(Trait.ROSTER):
-            roster = observed
+        roster: tuple[bytes, ...] | None = None
+        if not physical and choices.once_in(3):
+            roster = parts.channels_of(choices, 0, 2)
+        elif physical and (due or choices.has(Trait.ROSTER, due=False)):
+            roster, roster_due = observed, False
         offsets[name] = ConnectorCheckpoint(
-            offsets=draw(_OFFSET_MAPS),
-            metadata=draw(_METADATA_MAPS) if flag & _METADATA else FrozenDict(),
+            offsets=_offset_map(choices, 0),
+            metadata=_offset_map(choices, 1)
+            if choices.has(Trait.METADATA, due=first)
+            else FrozenDict(),
             input_channels=roster,
-            source_assignment_version=draw(_numbers(1, U64_MAX)) if flag & _VERSION else None,
+            source_assignment_version=1 + choices.number(choices.pick((1, 2, 7)))
+            if choices.has(Trait.ASSIGNMENT_VERSION, due=first)
+            else None,
         )
     return FrozenDict(offsets)
 
 
+def _offset_map(choices: Choices, fewest: int) -> FrozenDict[str, str]:
+    keys = choices.subset(_OFFSET_KEYS, choices.roll(fewest, 3))
+    return FrozenDict({key: choices.pick(_OFFSET_VALUES) for key in keys})
+
+
 # --- state frames ----------------------------------------------------------------------------
 
-_CONTIGUOUS, _SPACED, _SHARED = range(3)
+_SPACED, _SHARED = 1, 2
 _GAP = 7
-_OBJECTS = MAX_OLDER_OBJECTS + 1
-_MAX_FRAME = 2**20
 
 
 @dataclass(slots=True)
@@ -494,92 +450,69 @@ class _Placed:
 
 
 @cache
-def _placements(size: int) -> SearchStrategy[list[tuple[int, int]]]:
-    """For each frame one number for object and spacing, and its length."""
-    return st.lists(
-        st.tuples(st.integers(0, _OBJECTS * 3 - 1), st.integers(1, _MAX_FRAME)),
-        min_size=size,
-        max_size=size,
-    )
-
-
-def _draw_older_count(draw: DrawFn, wished: Wishes) -> int:
-    most = MAX_OLDER_OBJECTS if wished.allows(Trait.SEVERAL_OLDER_OBJECTS) else 1
+def _older_counts(wished: Wishes) -> tuple[int, int]:
+    least = int(wished.demands(Trait.OLDER_FRAME)) + wished.demands(Trait.SEVERAL_OLDER_OBJECTS)
     if not wished.allows(Trait.OLDER_FRAME):
-        most = 0
-    least = int(wished.demands(Trait.OLDER_FRAME))
-    if wished.demands(Trait.SEVERAL_OLDER_OBJECTS):
-        least = 2
-    return draw(_numbers(least, most))
+        return 0, 0
+    return least, MAX_OLDER_OBJECTS if wished.allows(Trait.SEVERAL_OLDER_OBJECTS) else 1
 
 
-def _draw_older(
-    draw: DrawFn, wished: Wishes, current: StateChunkId, count: int
-) -> list[StateChunkId]:
+def _older(choices: Choices, current: StateChunkId, count: int) -> list[StateChunkId]:
     """Older objects, each older than the one before, by this participant or by another."""
     chunks = []
     checkpoint_id = current.checkpoint_id
     stranger = current.participant_id % U64_MAX + 1
     for left in range(count, 0, -1):
-        age = draw(_numbers(1, min(checkpoint_id - left, 9)))
-        checkpoint_id -= age
-        foreign = _decide(draw, wished, Trait.FOREIGN_OBJECT, odds=4)
+        checkpoint_id -= choices.roll(1, min(checkpoint_id - left, 9))
+        foreign = choices.has(Trait.FOREIGN_OBJECT, odds=4)
         chunks.append(StateChunkId(stranger if foreign else current.participant_id, checkpoint_id))
     return chunks
 
 
-def _draw_frames(
-    draw: DrawFn, wished: Wishes, owned: Sequence[int], older: int
-) -> list[_Placed]:
+def _frames(choices: Choices, owned: Sequence[int], older: int) -> list[_Placed]:
     """Frames in order of their keys, at least one in each older object."""
+    wished = choices.wished
     objects = [*range(1, older + 1)]
     asked = [0, *objects] if wished.demands(Trait.CURRENT_FRAME) else objects
     places = [0, *objects] if wished.allows(Trait.CURRENT_FRAME) else objects
     if not places:
         return []
     fewest = max(len(asked), int(wished.demands(Trait.U64_END, *_FRAME_KINDS)))
-    keys = _draw_keys(draw, wished, owned, fewest)
-    frames = []
-    for index, (key, (place, length)) in enumerate(
-        zip(keys, draw(_placements(len(keys))), strict=True)
-    ):
-        following, place = divmod(place, _OBJECTS)
-        where = asked[index] if index < len(asked) else places[place % len(places)]
-        frames.append(_Placed(key, where, length, following))
-    return frames
+    return [
+        _Placed(
+            key,
+            asked[index] if index < len(asked) else choices.pick(places),
+            1 + choices.number(choices.roll(0, 3)),
+            choices.roll(0, 3),
+        )
+        for index, key in enumerate(_keys(choices, owned, fewest))
+    ]
 
 
 _FRAME_KINDS = (Trait.WHOLE_FRAME, Trait.VNODE_FRAME)
 
 
-def _draw_keys(
-    draw: DrawFn, wished: Wishes, owned: Sequence[int], fewest: int
-) -> list[StateFrameKey]:
+def _keys(choices: Choices, owned: Sequence[int], fewest: int) -> list[StateFrameKey]:
     """Keys in order, *fewest* at least: whole operators, then runs of vnodes of some operators."""
-    unwanted = wished.without.intersection(NAME_TRAITS)
+    wished = choices.wished
+    table = parts.hard_names(_banned(wished))
     whole_allowed, vnode_allowed = (wished.allows(trait) for trait in _FRAME_KINDS)
     vnodes_asked = int(wished.demands(Trait.VNODE_FRAME)) if whole_allowed else fewest
-    whole_asked = fewest - vnodes_asked if whole_allowed else 0
-    if wished.demands(Trait.WHOLE_FRAME):
-        whole_asked = max(whole_asked, 1)
+    whole_asked = max(fewest - vnodes_asked, int(wished.demands(Trait.WHOLE_FRAME)))
     keys: list[StateFrameKey] = []
     if whole_allowed:
-        roster = draw(
-            parts.name_rosters(min_size=whole_asked, max_size=whole_asked + 3, without=unwanted)
-        )
+        roster = parts.roster_of(choices, table, whole_asked, whole_asked + 4)
         keys += map(OperatorWhole, roster)
     if vnode_allowed:
-        roster = draw(
-            parts.name_rosters(min_size=vnodes_asked, max_size=vnodes_asked + 2, without=unwanted)
-        )
+        roster = parts.roster_of(choices, table, vnodes_asked, vnodes_asked + 2)
         if roster:
-            first = draw(_numbers(0, len(owned) - 1))
-            run = owned[first : first + draw(_numbers(1, 4))]
+            first = choices.roll(0, min(len(owned) - 1, 255))
+            run = owned[first : first + choices.roll(1, 4)]
             keys += [Vnode(operator, vnode) for operator in roster for vnode in run]
     return keys
 
 
-class _Layout:
+class Layout:
     """Turns lengths into ranges: the current object without a gap, older ones without overlap."""
 
     def __init__(
@@ -597,7 +530,9 @@ class _Layout:
         """Let the last range of an object end at u64's maximum."""
         self._stretched = True
 
-    def frames(self, objects: Sequence[StateChunkId], salt: int) -> tuple[list[StateFrame], list[int]]:
+    def frames(
+        self, objects: Sequence[StateChunkId], salt: int
+    ) -> tuple[list[StateFrame], list[int]]:
         """The frames, and the length of each object; the current one's without payloads."""
         ends = [0] * len(objects)
         previous: dict[int, ByteRange] = {}
@@ -624,9 +559,7 @@ class _Layout:
             )
         return frames, ends
 
-    def payloads(
-        self, lengths: list[int]
-    ) -> tuple[list[ByteRange | None], list[ByteRange | None]]:
+    def payloads(self, lengths: list[int]) -> tuple[list[ByteRange | None], list[ByteRange | None]]:
         """Ranges of intents' and sinks' payloads; the current object's length grows by them."""
         ranges: list[ByteRange | None] = []
         for length in (*self._intents, *self._sinks):
@@ -636,8 +569,6 @@ class _Layout:
 
 
 # --- sinks -----------------------------------------------------------------------------------
-
-_PAYLOAD_LENGTHS = st.integers(1, 2**12)
 
 
 @cache
@@ -651,8 +582,10 @@ _INTENT_TRAITS = (Trait.INTENT_ABSENT, Trait.INTENT_EMPTY, Trait.INTENT_PAYLOAD)
 
 
 def _fewest_prepared(wished: Wishes) -> int:
-    least = 2 if wished.demands(Trait.SEVERAL_PREPARED_SINKS) else int(
-        wished.demands(Trait.PREPARED_SINK)
+    least = (
+        2
+        if wished.demands(Trait.SEVERAL_PREPARED_SINKS)
+        else int(wished.demands(Trait.PREPARED_SINK))
     )
     return max(
         least,
@@ -669,30 +602,28 @@ Payloads = list[tuple[str, int | None]]
 """Names with the length of a payload, or ``None`` where there is none."""
 
 
-def _draw_sinks(draw: DrawFn, wished: Wishes, scene: Scene) -> tuple[Payloads, Payloads]:
+def _sinks(choices: Choices, scene: Scene) -> tuple[Payloads, Payloads]:
     """Prepared sinks and intents; where there are intents, they are of the same sinks."""
+    wished = choices.wished
     names = [name for name in scene.sink_names if name]
     most = len(names) if wished.allows(Trait.SEVERAL_PREPARED_SINKS) else min(len(names), 1)
     if not wished.allows(Trait.PREPARED_SINK):
         most = 0
-    fewest = _fewest_prepared(wished)
-    names = names[: draw(_numbers(fewest, most))]
-    sinks = _draw_payloads(draw, wished, names, _SINK_TRAITS)
-    if not names or not _decide(draw, wished, Trait.INTENT):
+    names = names[: choices.roll(_fewest_prepared(wished), most)]
+    sinks = _payloads(choices, names, _SINK_TRAITS)
+    if not names or not choices.has(Trait.INTENT):
         return sinks, []
-    return sinks, _draw_payloads(draw, wished, names, _INTENT_TRAITS)
+    return sinks, _payloads(choices, names, _INTENT_TRAITS)
 
 
-def _draw_payloads(
-    draw: DrawFn, wished: Wishes, names: Sequence[str], traits: tuple[Trait, Trait, Trait]
+def _payloads(
+    choices: Choices, names: Sequence[str], traits: tuple[Trait, Trait, Trait]
 ) -> Payloads:
-    kinds = list(_asked_payloads(wished, traits))
-    allowed = [kind for kind, trait in enumerate(traits) if wished.allows(trait)]
-    kinds += [
-        allowed[kind % len(allowed)]
-        for kind in draw(_vectors(len(names) - len(kinds), 0, len(allowed) - 1))
-    ]
-    return [
-        (name, {_ABSENT: None, _EMPTY: 0}.get(kind, 0) if kind != _FILLED else draw(_PAYLOAD_LENGTHS))
-        for name, kind in zip(names, kinds, strict=True)
-    ]
+    asked = _asked_payloads(choices.wished, traits)
+    allowed = [kind for kind, trait in enumerate(traits) if choices.wished.allows(trait)]
+    payloads: Payloads = []
+    for index, name in enumerate(names):
+        kind = asked[index] if index < len(asked) else choices.pick(allowed)
+        filled = 1 + choices.number(choices.roll(0, 2)) if kind == _FILLED else 0
+        payloads.append((name, None if kind == _ABSENT else filled))
+    return payloads

@@ -7,8 +7,8 @@ table starts with its simplest value.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TypeVar
 from uuid import UUID
@@ -28,6 +28,7 @@ from oracle import (
 )
 from oracle.constants import I64_MAX, I64_MIN, U64_MAX
 from oracle.kernels import is_trimmed
+from strategies.dice import Dice, dice
 from strategies.traits import LONG_NAME_LENGTH, NAME_TRAITS, Trait
 
 Ordered = TypeVar("Ordered", str, bytes)
@@ -125,7 +126,16 @@ def name_rosters(
 def _name_rosters(
     min_size: int, max_size: int, without: frozenset[Trait]
 ) -> SearchStrategy[tuple[str, ...]]:
-    return unique_of(hard_names(without), min_size, max_size)
+    return dice(1 + max_size).map(
+        lambda rolled: roster_of(rolled, hard_names(without), min_size, max_size)
+    )
+
+
+def roster_of(
+    rolled: Dice, table: Sequence[Ordered], min_size: int, max_size: int
+) -> tuple[Ordered, ...]:
+    """Different values of *table*, ascending; simplest are the first *min_size*."""
+    return tuple(sorted(rolled.subset(table, rolled.roll(min_size, max_size))))
 
 
 def _name_traits(traits: Iterable[Trait]) -> frozenset[Trait]:
@@ -133,19 +143,6 @@ def _name_traits(traits: Iterable[Trait]) -> frozenset[Trait]:
     if not found.issubset(NAME_TRAITS):
         raise InvalidArgument(f"without={traits!r} are not all traits of names")
     return found
-
-
-def unique_of(
-    table: tuple[Ordered, ...], min_size: int, max_size: int
-) -> SearchStrategy[tuple[Ordered, ...]]:
-    """Different values of *table*, ascending. Shrinks to the first ones."""
-    return st.lists(
-        st.sampled_from(table), min_size=min_size, max_size=max_size, unique=True
-    ).map(_sorted_tuple)
-
-
-def _sorted_tuple(items: list[Ordered]) -> tuple[Ordered, ...]:
-    return tuple(sorted(items))
 
 
 def _sizes(min_size: int, max_size: int, most: int) -> None:
@@ -180,11 +177,20 @@ def uuids() -> SearchStrategy[UUID]:
     return st.integers(1, 2**128 - 1).map(lambda number: UUID(int=number))
 
 
+HARD_WATERMARKS = (0, 1, -1, I64_MIN + 1, I64_MAX)
+
+
 def watermarks() -> SearchStrategy[int]:
     """Milliseconds, signed, both ends of what a channel may report. Shrinks to 0."""
-    return st.one_of(
-        st.integers(-(2**42), 2**42), st.sampled_from((-1, I64_MIN + 1, I64_MAX))
-    )
+    return dice(8).map(watermark_of)
+
+
+def watermark_of(rolled: Dice) -> int:
+    """What :func:`watermarks` draws, from dice."""
+    if rolled.once_in(4):
+        return rolled.pick(HARD_WATERMARKS)
+    number = rolled.number(6)
+    return ~number if rolled.once_in(3) else number
 
 
 def key_group_counts() -> SearchStrategy[int]:
@@ -249,26 +255,22 @@ HARD_CHANNELS = (
 """Physical channels that ordering may get wrong."""
 
 
-def channel_rosters(
-    *, min_size: int = 0, max_size: int = 4
-) -> SearchStrategy[tuple[bytes, ...]]:
+def channel_rosters(*, min_size: int = 0, max_size: int = 4) -> SearchStrategy[tuple[bytes, ...]]:
     """Physical input channels: strictly ascending, none empty, none the reserved one.
 
     A channel is one of :data:`HARD_CHANNELS`, or another with its last byte changed, so that
     rosters are met that differ in one byte. Shrinks to *min_size* of the first.
     """
     _sizes(min_size, max_size, len(HARD_CHANNELS))
-    return st.tuples(
-        unique_of(HARD_CHANNELS, min_size, max_size), st.integers(0, 255), st.booleans()
-    ).map(_varied)
+    return dice(max_size + 3).map(lambda rolled: channels_of(rolled, min_size, max_size))
 
 
-def _varied(parts: tuple[tuple[bytes, ...], int, bool]) -> tuple[bytes, ...]:
-    """Change the last byte of the last channel, unless that makes it another one's equal."""
-    roster, byte, vary = parts
-    if not vary or not roster:
+def channels_of(rolled: Dice, min_size: int, max_size: int) -> tuple[bytes, ...]:
+    """What :func:`channel_rosters` draws, from dice."""
+    roster = roster_of(rolled, HARD_CHANNELS, min_size, max_size)
+    if not roster or not rolled.once_in(4):
         return roster
-    varied = roster[-1][:-1] + bytes([byte])
+    varied = roster[-1][:-1] + bytes([rolled.roll(0, 255)])
     if varied in roster or varied == SINGLETON_WATERMARK_CHANNEL:
         return roster
     return tuple(sorted((*roster[:-1], varied)))
@@ -302,31 +304,40 @@ _U64_FROM_ONE = st.integers(1, U64_MAX)
 _SALTS = st.integers(0, 2**32)
 
 
-@st.composite
-def _fences(
-    draw: DrawFn, vnode_count: int, min_participants: int, max_participants: int
+def _fences(vnode_count: int, least: int, most: int) -> SearchStrategy[CheckpointAssignmentFence]:
+    return st.builds(
+        lambda rolled, numbers: fence_of(vnode_count, rolled.roll(least, most), *numbers),
+        dice(1),
+        FENCE_NUMBERS,
+    )
+
+
+_STRIDE = 3
+FENCE_NUMBERS = st.tuples(
+    st.integers(1, U64_MAX),  # assignment_version
+    st.integers(1, U64_MAX - _STRIDE * MAX_CHECKPOINT_PARTICIPANTS),  # the first node_id
+    st.integers(1, _STRIDE),  # from one node_id to the next
+    st.integers(0, 2**32),  # boot
+)
+"""What :func:`fence_of` takes beside the vnode count and the number of participants."""
+
+
+def fence_of(
+    vnode_count: int, count: int, version: int, first: int, stride: int, boot: int
 ) -> CheckpointAssignmentFence:
-    count = draw(st.integers(min_participants, max_participants))
-    first, stride = draw(_node_ids(count))
-    boot = draw(_SALTS)
+    """A fence with *count* participants: *first*, and then each *stride* further."""
     return CheckpointAssignmentFence(
-        assignment_version=draw(_U64_FROM_ONE),
+        assignment_version=version,
         partitioning_abi_version=PARTITIONING_ABI_VERSION,
         vnode_count=vnode_count,
-        assignment_digest=draw(digest32s()),
+        assignment_digest=sha256(b"%d" % boot).digest(),
         participants=tuple(
             participant(node_id, boot) for node_id in range(first, first + stride * count, stride)
         ),
     )
 
 
+@lru_cache(maxsize=2**12)
 def participant(node_id: int, boot: int) -> CheckpointParticipant:
     """A participant whose boot incarnation no other node of the same *boot* shares."""
     return CheckpointParticipant(node_id, UUID(int=(boot << 64) | node_id))
-
-
-@cache
-def _node_ids(count: int) -> SearchStrategy[tuple[int, int]]:
-    """The first node id and the stride to the next of *count* ids, none above u64."""
-    stride = 3
-    return st.tuples(st.integers(1, U64_MAX - stride * (count - 1)), st.integers(1, stride))

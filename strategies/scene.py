@@ -11,12 +11,14 @@ from oracle import CheckpointAssignmentFence, Contract, PipelineIdentity
 class Scene:
     """The attempt, the pipeline and the cluster that a manifest is a part of.
 
+    ``older`` is the number of older objects that each participant uses, below ``checkpoint_id``;
     ``timestamp_ms`` is milliseconds since the Unix epoch. ``fence`` is ``None`` for a local one.
     ``salt`` tells the made-up digests of one scene from those of another.
     """
 
     contract: Contract
     checkpoint_id: int
+    older: int
     timestamp_ms: int
     deployment_id: str
     pipeline_identity: PipelineIdentity

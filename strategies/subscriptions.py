@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
-
-from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
 
 from oracle import (
     MAX_OUTPUT_FRAMES_PER_SEGMENT,
@@ -32,8 +29,9 @@ from oracle.constants import (
     OBJECT_KEY_PREFIX,
     U64_MAX,
 )
+from strategies.choices import Choices
 from strategies.scene import Scene
-from strategies.traits import Trait, Wishes
+from strategies.traits import Trait
 
 STREAM_IDS = (
     "a",
@@ -57,150 +55,116 @@ def seal(output: NodeSubscriptionManifest) -> NodeSubscriptionManifest:
     return replace(output, manifest_digest=node_subscription_digest(output))
 
 
-@cache
+@lru_cache(maxsize=2**14)
 def digest_of(*of: object) -> bytes:
     """A made-up digest that stands for *of*."""
     return sha256(repr(of).encode()).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """A segment before it is placed: so many frames of so many rows in so many bytes."""
-
-    frames: int
-    rows: int
-    encoded_length: int
-
-
-def certificates(
-    scene: Scene, *, singleton: bool
-) -> SearchStrategy[OutputDistributionCertificate]:
-    """A certificate of one stream whose id is still to be given."""
-    return st.builds(
-        lambda catalog_generation, operator, mode, retention: OutputDistributionCertificate(
-            version=OUTPUT_DISTRIBUTION_CERTIFICATE_VERSION,
-            protocol_version=SUBSCRIPTION_PROTOCOL_VERSION,
-            stream_id="",
-            catalog_generation=catalog_generation,
-            stream_generation=digest_of(scene.salt, "generation", catalog_generation),
-            final_operator_id=operator,
-            distribution=Singleton(0)
-            if singleton
-            else VnodePartitioned(
-                key_expressions_fingerprint=digest_of(scene.salt, "keys"),
-                partition_abi=PARTITIONING_ABI_VERSION,
-                vnode_count=scene.vnode_count,
-            ),
-            schema_fingerprint=digest_of(scene.salt, "schema"),
-            changelog_mode=mode,
-            history_retention_bytes=retention,
-            query_fingerprint=digest_of(scene.salt, "query"),
-            pipeline_identity=scene.pipeline_identity,
-        ),
-        _CATALOG_GENERATIONS,
-        _OPERATORS,
-        _MODES,
-        _RETENTIONS,
-    )
-
-
-_CATALOG_GENERATIONS = st.integers(1, U64_MAX)
-_OPERATORS = st.sampled_from(OPERATOR_IDS)
-_MODES = st.sampled_from(ChangelogMode)
-_RETENTIONS = st.sampled_from((0, 1, 2**30, U64_MAX))
-_SEQUENCES = st.one_of(st.integers(0, 2**20), st.sampled_from((U64_MAX,)))
-_SEGMENTS = st.builds(
-    _Segment,
-    st.sampled_from((1, 2, 100, MAX_OUTPUT_FRAMES_PER_SEGMENT)),
-    st.sampled_from((1, 1_000, U64_MAX)),
-    st.sampled_from((1, 4_096, MAX_OUTPUT_SEGMENT_BYTES)),
-)
-
-
-@cache
-def _segment_lists(min_size: int) -> SearchStrategy[list[_Segment]]:
-    return st.lists(_SEGMENTS, min_size=min_size, max_size=2)
-
-
-def draw_streams(
-    draw: DrawFn, wishes: Wishes, scene: Scene, owned: Sequence[int]
-) -> list[NodeSubscriptionStreamManifest]:
-    """Streams of a participant that owns *owned*, in order of their ids."""
-    kinds = _draw_kinds(draw, wishes, owned)
-    ids = draw(_stream_ids(len(kinds)))
-    streams = []
-    for number, (stream_id, singleton) in enumerate(zip(sorted(ids), kinds, strict=True)):
-        certificate = replace(draw(certificates(scene, singleton=singleton)), stream_id=stream_id)
-        partitions = [0] if singleton else _draw_partitions(draw, owned)
-        fewest = int(not number and wishes.demands(Trait.SEGMENT))
-        streams.append(draw_stream(draw, scene, certificate, partitions, fewest, wishes))
-    return streams
-
-
-@cache
-def _stream_ids(size: int) -> SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(STREAM_IDS), min_size=size, max_size=size, unique=True)
-
-
-@cache
-def _numbers(least: int, greatest: int) -> SearchStrategy[int]:
-    return st.integers(least, greatest)
-
-
-def _draw_kinds(draw: DrawFn, wishes: Wishes, owned: Sequence[int]) -> list[bool]:
-    """Whether each stream is a singleton; vnode 0 may be someone else's, and so the singleton."""
-    kinds = [trait is Trait.SINGLETON_STREAM for trait in _KINDS if trait in wishes.having]
-    least = 2 if wishes.demands(Trait.SEVERAL_STREAMS) else int(wishes.demands(Trait.STREAM))
-    most = 2 if wishes.allows(Trait.SEVERAL_STREAMS) else int(wishes.allows(Trait.STREAM))
-    more = draw(_numbers(least, most)) - len(kinds)
-    may_be = [
-        trait is Trait.SINGLETON_STREAM
-        for trait in _KINDS
-        if wishes.allows(trait) and (trait is not Trait.SINGLETON_STREAM or owned[0] == 0)
-    ]
-    if may_be:
-        kinds += [may_be[draw(_numbers(0, len(may_be) - 1))] for _ in range(more)]
-    return kinds
-
-
+_RETENTIONS = (0, 1, 2**30, U64_MAX)
+_MODES = tuple(ChangelogMode)
 _KINDS = (Trait.PARTITIONED_STREAM, Trait.SINGLETON_STREAM)
 
 
-def _draw_partitions(draw: DrawFn, owned: Sequence[int]) -> Sequence[int]:
+def streams_of(
+    choices: Choices, scene: Scene, owned: Sequence[int]
+) -> list[NodeSubscriptionStreamManifest]:
+    """Streams of a participant that owns *owned*, in order of their ids."""
+    kinds = _kinds(choices, owned)
+    ids = sorted(choices.subset(STREAM_IDS, len(kinds)))
+    streams = []
+    for number, (stream_id, kind) in enumerate(zip(ids, kinds, strict=True)):
+        singleton = kind is Trait.SINGLETON_STREAM
+        certificate = certificate_of(choices, scene, stream_id, singleton=singleton)
+        partitions = [0] if singleton else _partitions(choices, owned)
+        streams.append(stream_of(choices, scene, certificate, partitions, due=not number))
+    return streams
+
+
+def _kinds(choices: Choices, owned: Sequence[int]) -> list[Trait]:
+    """What each stream is; without vnode 0, which owns the singletons, no singleton."""
+    wished = choices.wished
+    kinds = [kind for kind in _KINDS if kind in wished.having]
+    least = 2 if wished.demands(Trait.SEVERAL_STREAMS) else int(wished.demands(Trait.STREAM))
+    most = 2 if wished.allows(Trait.SEVERAL_STREAMS) else int(wished.allows(Trait.STREAM))
+    allowed = [kind for kind in _KINDS if wished.allows(kind)]
+    if owned[0] != 0 and Trait.SINGLETON_STREAM in allowed:
+        allowed.remove(Trait.SINGLETON_STREAM)
+    if allowed:
+        more = choices.roll(least, most) - len(kinds)
+        kinds += [choices.pick(allowed) for _ in range(more)]
+    return kinds
+
+
+def certificate_of(
+    choices: Choices, scene: Scene, stream_id: str, *, singleton: bool
+) -> OutputDistributionCertificate:
+    """A certificate for the stream *stream_id*."""
+    return OutputDistributionCertificate(
+        version=OUTPUT_DISTRIBUTION_CERTIFICATE_VERSION,
+        protocol_version=SUBSCRIPTION_PROTOCOL_VERSION,
+        stream_id=stream_id,
+        catalog_generation=1 + choices.number(choices.pick((1, 7))),
+        stream_generation=digest_of(scene.salt, "generation", stream_id),
+        final_operator_id=choices.pick(OPERATOR_IDS),
+        distribution=Singleton(0)
+        if singleton
+        else VnodePartitioned(
+            key_expressions_fingerprint=digest_of(scene.salt, "keys", stream_id),
+            partition_abi=PARTITIONING_ABI_VERSION,
+            vnode_count=scene.vnode_count,
+        ),
+        schema_fingerprint=digest_of(scene.salt, "schema", stream_id),
+        changelog_mode=choices.pick(_MODES),
+        history_retention_bytes=choices.pick(_RETENTIONS),
+        query_fingerprint=digest_of(scene.salt, "query", stream_id),
+        pipeline_identity=scene.pipeline_identity,
+    )
+
+
+def _partitions(choices: Choices, owned: Sequence[int]) -> Sequence[int]:
     """A run of the owned vnodes."""
-    first = draw(_numbers(0, len(owned) - 1))
-    return owned[first : first + draw(_numbers(1, 3))]
+    first = choices.roll(0, min(len(owned) - 1, 255))
+    return owned[first : first + choices.roll(1, 3)]
 
 
-def draw_stream(
-    draw: DrawFn,
+_FRAME_COUNTS = (1, 2, 100, MAX_OUTPUT_FRAMES_PER_SEGMENT)
+_ROW_COUNTS = (1, 1_000, U64_MAX)
+_ENCODED_LENGTHS = (1, 4_096, MAX_OUTPUT_SEGMENT_BYTES)
+
+
+def stream_of(
+    choices: Choices,
     scene: Scene,
     certificate: OutputDistributionCertificate,
     partitions: Sequence[int],
-    fewest_segments: int,
-    wishes: Wishes,
+    *,
+    due: bool,
 ) -> NodeSubscriptionStreamManifest:
-    """One stream, of exactly *partitions*, the first of them with *fewest_segments* at least."""
+    """A stream of exactly *partitions*; where *due*, the first has segments if these are wished."""
     ranges: list[NodePartitionRange] = []
     segments: list[OutputSegmentRef] = []
-    with_segments = wishes.allows(Trait.SEGMENT)
     for partition in partitions:
-        parts = draw(_segment_lists(0 if ranges else fewest_segments)) if with_segments else []
-        first = min(draw(_SEQUENCES), U64_MAX - sum(part.frames for part in parts))
+        frames: list[int] = []
+        if choices.has(Trait.SEGMENT, due=due and not ranges):
+            frames = [choices.pick(_FRAME_COUNTS) for _ in range(choices.roll(1, 2))]
+        latest = U64_MAX - sum(frames)
+        first = latest if choices.once_in(8) else choices.number(choices.roll(0, 3))
         cursor = first
-        for part in parts:
-            segments.append(_segment(scene, certificate, partition, cursor, part))
-            cursor += part.frames
+        for count in frames:
+            segments.append(_segment(choices, scene, certificate, partition, cursor, count))
+            cursor += count
         ranges.append(NodePartitionRange(partition, first, cursor))
     return NodeSubscriptionStreamManifest(certificate, tuple(ranges), tuple(segments))
 
 
 def _segment(
+    choices: Choices,
     scene: Scene,
     certificate: OutputDistributionCertificate,
     partition: int,
     first: int,
-    part: _Segment,
+    frames: int,
 ) -> OutputSegmentRef:
     stream = certificate.stream_id.encode().hex()[:32]
     generation = certificate.stream_generation.hex()[:8]
@@ -211,10 +175,10 @@ def _segment(
         stream_generation=certificate.stream_generation,
         partition=partition,
         first_sequence=first,
-        exclusive_end_sequence=first + part.frames,
-        frame_count=part.frames,
-        row_count=part.rows,
-        encoded_length=part.encoded_length,
+        exclusive_end_sequence=first + frames,
+        frame_count=frames,
+        row_count=choices.pick(_ROW_COUNTS),
+        encoded_length=choices.pick(_ENCODED_LENGTHS),
         schema_fingerprint=certificate.schema_fingerprint,
         payload_digest=digest_of(scene.salt, certificate.stream_id, partition, first),
     )

@@ -95,8 +95,10 @@ class Trait(Enum):
         "there is progress of more than one channel",
         lambda m: len(m.channel_progress) > 1,
     )
-    IDLE_CHANNEL = "idle-channel", "a channel is idle", lambda m: any(
-        c.idle for c in m.channel_progress
+    IDLE_CHANNEL = (
+        "idle-channel",
+        "a channel is idle",
+        lambda m: any(c.idle for c in m.channel_progress),
     )
     UNINITIALIZED_CHANNEL = (
         "uninitialized-channel",
@@ -114,8 +116,10 @@ class Trait(Enum):
         lambda m: m.checkpoint_watermark is not None,
     )
     OFFSETS = "offsets", "a connector left offsets", lambda m: bool(m.source_offsets)
-    METADATA = "metadata", "a connector left metadata", lambda m: any(
-        c.metadata for c in m.source_offsets.values()
+    METADATA = (
+        "metadata",
+        "a connector left metadata",
+        lambda m: any(c.metadata for c in m.source_offsets.values()),
     )
     ROSTER = (
         "roster",
@@ -128,9 +132,7 @@ class Trait(Enum):
     ASSIGNMENT_VERSION = (
         "assignment-version",
         "a connector names its source assignment version",
-        lambda m: any(
-            c.source_assignment_version is not None for c in m.source_offsets.values()
-        ),
+        lambda m: any(c.source_assignment_version is not None for c in m.source_offsets.values()),
     )
 
     CURRENT_FRAME = (
@@ -153,11 +155,15 @@ class Trait(Enum):
         "an older object was written by another participant",
         lambda m: any(r.chunk.participant_id != m.participant_id for r in m.referenced_chunks),
     )
-    WHOLE_FRAME = "whole-frame", "a frame is of a whole operator", lambda m: any(
-        isinstance(f.key, OperatorWhole) for f in m.state_frames
+    WHOLE_FRAME = (
+        "whole-frame",
+        "a frame is of a whole operator",
+        lambda m: any(isinstance(f.key, OperatorWhole) for f in m.state_frames),
     )
-    VNODE_FRAME = "vnode-frame", "a frame is of one vnode", lambda m: any(
-        isinstance(f.key, Vnode) for f in m.state_frames
+    VNODE_FRAME = (
+        "vnode-frame",
+        "a frame is of one vnode",
+        lambda m: any(isinstance(f.key, Vnode) for f in m.state_frames),
     )
     U64_END = (
         "u64-end",
@@ -172,14 +178,20 @@ class Trait(Enum):
         "more than one sink prepared",
         lambda m: len(m.prepared_sinks) > 1,
     )
-    SINK_ABSENT = "sink-absent", "a sink prepared without payload", lambda m: _has_payload(
-        m, "prepared_sinks", None
+    SINK_ABSENT = (
+        "sink-absent",
+        "a sink prepared without payload",
+        lambda m: _has_payload(m, "prepared_sinks", None),
     )
-    SINK_EMPTY = "sink-empty", "a sink prepared an empty payload", lambda m: _has_payload(
-        m, "prepared_sinks", False
+    SINK_EMPTY = (
+        "sink-empty",
+        "a sink prepared an empty payload",
+        lambda m: _has_payload(m, "prepared_sinks", False),
     )
-    SINK_PAYLOAD = "sink-payload", "a sink prepared a payload", lambda m: _has_payload(
-        m, "prepared_sinks", True
+    SINK_PAYLOAD = (
+        "sink-payload",
+        "a sink prepared a payload",
+        lambda m: _has_payload(m, "prepared_sinks", True),
     )
     INTENT = (
         "intent",
@@ -386,7 +398,10 @@ _EXCLUSIVE = (*_OPPOSITES, {Trait.WATERMARK, Trait.UNINITIALIZED_CHANNEL})
 
 _ONE_OF = (
     ({Trait.CURRENT_FRAME, Trait.OLDER_FRAME}, {Trait.WHOLE_FRAME, Trait.VNODE_FRAME}),
-    ({Trait.WHOLE_FRAME, Trait.VNODE_FRAME, Trait.U64_END}, {Trait.CURRENT_FRAME, Trait.OLDER_FRAME}),
+    (
+        {Trait.WHOLE_FRAME, Trait.VNODE_FRAME, Trait.U64_END},
+        {Trait.CURRENT_FRAME, Trait.OLDER_FRAME},
+    ),
     (
         {
             Trait.SEVERAL_CHANNELS,

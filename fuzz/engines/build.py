@@ -38,9 +38,9 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
         EngineUnavailable: a tool is missing, or the compiler refused.
 
     """
-    cargo, rustc = _tools()
+    cargo, rustc = tools()
     version = _output(rustc, "-vV")
-    with _alone():
+    with alone():
         try:
             record = json.loads((target.directory / "build.json").read_text())
             present = Build(**{**record, "features": tuple(record["features"])})
@@ -54,7 +54,8 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
         return _install(target, library, version.splitlines()[0], time.monotonic() - start), True
 
 
-def _tools() -> tuple[str, str]:
+def tools() -> tuple[str, str]:
+    """Where cargo and rustc are; raises EngineUnavailable when one is missing, or a linker."""
     cargo, rustc = shutil.which("cargo"), shutil.which("rustc")
     if cargo is None or rustc is None:
         raise EngineUnavailable(
@@ -81,7 +82,7 @@ def _host(version: str) -> str:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def alone() -> Iterator[None]:
     """Let one build run at a time: they share the compiled dependencies."""
     cache_directory().mkdir(parents=True, exist_ok=True)
     with (cache_directory() / "build.lock").open("w") as lock:
@@ -125,7 +126,7 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
         options += ["--features", ",".join(target.features)]
     if target.checkout is None:
         options.append("--locked")
-    about = _count_crates(cargo, options, environment)
+    about = count_crates(cargo, options, environment)
     log = cache_directory() / "build.log"
     with log.open("w+") as errors:
         with subprocess.Popen(
@@ -149,7 +150,8 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
     return library
 
 
-def _count_crates(cargo: str, options: list[str], environment: dict[str, str]) -> int:
+def count_crates(cargo: str, options: list[str], environment: dict[str, str]) -> int:
+    """About how many crates a build with these options compiles."""
     tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", "--no-dedupe", *options]
     done = subprocess.run(tree, env=environment, capture_output=True, text=True, check=False)
     # Only the progress bar depends on it, and the build itself will say what is wrong.

@@ -29,6 +29,7 @@ from fuzz.mutator.forms import (
     Uuid,
     manifest_form,
 )
+from fuzz.mutator.mutations import copied
 from fuzz.mutator.values import SHA256_TEXTS, UUIDS, Values
 from oracle import Contract
 from oracle.constants import I64_MIN, MAX_OUTPUT_FRAMES_PER_SEGMENT, MAX_OUTPUT_SEGMENT_BYTES
@@ -38,8 +39,8 @@ from oracle.rules.subscription import is_canonical_object_key
 
 Manifest = dict[str, Tree]
 
-KEY_GROUPS = (1, 2, 3, 4, 8, 16, 256)
-"""vnode counts that a sealed manifest may have; others are replaced."""
+KEY_GROUPS = (1, 2, 3, 4, 4, 16, 256)
+"""vnode counts that a sealed manifest may have; others are replaced. No campaign expects 3."""
 
 _NO_DESCRIPTOR = oracle.checkpoint_descriptor_sha256(None)
 _NO_INTENT = oracle.checkpoint_artifact_intent_sha256(None)
@@ -229,7 +230,7 @@ class Sealer:
                 moved["checkpoint_id"] = max(1, current - 1)
             for frame in m["state_frames"]:
                 if frame["chunk"] == chunk:
-                    frame["chunk"] = moved
+                    frame["chunk"] = {**moved}
             entry["chunk"] = moved
             self._digest(entry)
             if moved["checkpoint_id"] < current:
@@ -237,7 +238,7 @@ class Sealer:
         m["referenced_chunks"] = [entries[chunk] for chunk in sorted(entries)]
 
     def _frames(self, m: Manifest) -> None:
-        owned = m["owned_vnodes"]
+        owned = m["owned_vnodes"] or [0]
         owns = set(owned)
         lengths = {_chunk(entry["chunk"]): entry for entry in m["referenced_chunks"]}
         frames: dict[Any, Tree] = {}
@@ -314,7 +315,7 @@ class Sealer:
             return
         for name in ("epoch", "checkpoint_id", "participant_id"):
             output[name] = m[name]
-        output["assignment_certificate"] = m["assignment_fence"]
+        output["assignment_certificate"] = copied(m["assignment_fence"])
         output["protocol_version"] = oracle.SUBSCRIPTION_PROTOCOL_VERSION
         streams = {}
         for stream in output["streams"]:
@@ -352,7 +353,7 @@ class Sealer:
 
     def _ranges(self, stream: Tree, m: Manifest) -> None:
         certificate = stream["distribution_certificate"]
-        allowed = m["owned_vnodes"]
+        allowed = m["owned_vnodes"] or [0]
         if certificate["distribution"]["kind"] == "singleton":
             allowed = [0]
         ranges: dict[int, Tree] = {}
@@ -386,8 +387,8 @@ class Sealer:
         segment["protocol_version"] = oracle.SUBSCRIPTION_PROTOCOL_VERSION
         if not is_canonical_object_key(segment["object_key"]):
             segment["object_key"] = "subscription-output/d/s/g/p/f"
-        segment["stream_generation"] = certificate["stream_generation"]
-        segment["schema_fingerprint"] = certificate["schema_fingerprint"]
+        segment["stream_generation"] = [*certificate["stream_generation"]]
+        segment["schema_fingerprint"] = [*certificate["schema_fingerprint"]]
         segment["row_count"] = segment["row_count"] or 1
         if not 1 <= segment["encoded_length"] <= MAX_OUTPUT_SEGMENT_BYTES:
             segment["encoded_length"] = 1
@@ -397,11 +398,24 @@ class Sealer:
 
 def reseal_output(output: Tree) -> None:
     """Give a subscription output, whose spelling is canonical, the digest that belongs to it."""
-    unsealed = {name: value for name, value in output.items() if name != "manifest_digest"}
-    encoded = json.dumps(unsealed, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     output["manifest_digest"] = [
-        *oracle.subscription_digest(NODE_SUBSCRIPTION_DOMAIN, encoded.encode())
+        *oracle.subscription_digest(NODE_SUBSCRIPTION_DOMAIN, unsealed(output))
     ]
+
+
+def unsealed(output: Tree) -> bytes:
+    """What the digest of a subscription output, whose spelling is canonical, is made from."""
+    return canonical({name: value for name, value in output.items() if name != "manifest_digest"})
+
+
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, check_circular=False, separators=(",", ":")
+)
+
+
+def canonical(tree: Tree) -> bytes:
+    """The canonical text of *tree*."""
+    return _CANONICAL.encode(tree).encode()
 
 
 def _chunk(chunk: Tree) -> tuple[int, int]:

@@ -223,33 +223,36 @@ class Binding:
 
     def _subscription(self) -> Iterator[CutFinding]:
         index, fence = self.index, self.index.assignment_fence
-        outputs = [manifest.subscription_output for manifest in self.manifests]
-        if fence is None or not any(outputs):
+        if fence is None or not any(manifest.subscription_output for manifest in self.manifests):
             return
-        for manifest, output in zip(self.manifests, outputs, strict=True):
-            if output is None:
+        for manifest in self.manifests:
+            if manifest.subscription_output is None:
                 yield found(
                     SUBSCRIPTION_PRESENCE,
                     "",
                     "it has no subscription output, and others have",
                     manifest.participant_id,
                 )
-                continue
-            for number, stream in enumerate(output.streams):
-                if stream.distribution_certificate.pipeline_identity != index.pipeline_identity:
-                    yield found(
-                        SUBSCRIPTION_PIPELINE,
-                        f"/subscription_output/streams/{number}"
-                        "/distribution_certificate/pipeline_identity",
-                        "it is not the index's",
-                        manifest.participant_id,
-                    )
+        for manifest in self.manifests:
+            yield from self._pipelines(manifest)
         try:
             merge_node_subscription_manifests(
                 index.epoch, index.checkpoint_id, fence, self.manifests
             )
         except InvalidCut as invalid:
             yield invalid.finding
+
+    def _pipelines(self, manifest: CheckpointManifest) -> Iterator[CutFinding]:
+        output = manifest.subscription_output
+        for number, stream in enumerate(() if output is None else output.streams):
+            if stream.distribution_certificate.pipeline_identity != self.index.pipeline_identity:
+                yield found(
+                    SUBSCRIPTION_PIPELINE,
+                    f"/subscription_output/streams/{number}"
+                    "/distribution_certificate/pipeline_identity",
+                    "it is not the index's",
+                    manifest.participant_id,
+                )
 
 
 def participant_reference(

@@ -34,7 +34,7 @@ struct Numbered {
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
-    /// Open the database on a directory; the first request.
+    /// Open the database on a directory.
     Open(Settings),
     /// Execute a statement that returns no rows.
     Execute { sql: String },
@@ -87,12 +87,19 @@ async fn serve() -> Result<(), Failure> {
     let mut database = None;
     while let Some(line) = lines.next_line().await? {
         let Numbered { id, request } = serde_json::from_str(&line)?;
-        if let Request::Open(settings) = request {
-            let opened = open(settings).await;
-            answer(id, opened.map(|opened| database.insert(opened)).map(|_| Value::Null));
-            continue;
-        }
-        let database = Arc::clone(database.as_ref().ok_or("the first request is `open`")?);
+        let request = match request {
+            Request::Crash { calls } => {
+                crash::arm(calls);
+                answer(id, Ok(Value::Null));
+                continue;
+            }
+            Request::Open(settings) => {
+                answer(id, open(settings).await.map(|opened| database = Some(opened)).map(|()| Value::Null));
+                continue;
+            }
+            request => request,
+        };
+        let database = Arc::clone(database.as_ref().ok_or("`open` comes before anything that needs a database")?);
         match request {
             Request::Checkpoint => drop(tokio::spawn(async move { answer(id, checkpoint(&database).await) })),
             Request::Stop => {
@@ -151,8 +158,9 @@ async fn carry_out(database: &Arc<LaminarDB>, request: Request) -> Result<Value,
                 "calls": crash::made(),
             }))
         }
-        Request::Crash { calls } => crash::arm(calls),
-        Request::Open(_) | Request::Checkpoint | Request::Stop => return Err("already open".into()),
+        Request::Crash { .. } | Request::Open(_) | Request::Checkpoint | Request::Stop => {
+            unreachable!("not carried out here")
+        }
     }
     Ok(Value::Null)
 }

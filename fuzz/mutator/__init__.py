@@ -1,0 +1,208 @@
+"""Makes documents from documents: a mutator that knows what a manifest is.
+
+A mutation changes a few values of a document's tree by their forms (:mod:`fuzz.mutator.mutations`)
+and may seal the manifest before or after (:mod:`fuzz.mutator.seal`), so that deep rules are
+reached one at a time. Some documents are spelled in another way, some are large, and some are
+changed byte by byte.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import Random
+
+from fuzz.mutator.breaks import BREAKS, prepare
+from fuzz.mutator.documents import Tree, read, write
+from fuzz.mutator.forms import Items, Maybe, Struct, manifest_form
+from fuzz.mutator.large import Limits, repeated
+from fuzz.mutator.mutations import Mutations, Place, copied
+from fuzz.mutator.respell import respell
+from fuzz.mutator.seal import Manifest, Sealer
+from fuzz.mutator.values import Values
+from oracle import V10, Contract
+
+ByteMutation = Callable[[bytes, int], bytes]
+"""Changes bytes without knowing what they are, within a length in bytes."""
+
+# Share of the time that large documents may take, and how long before the first.
+_LARGE_SHARE = 0.05
+_FIRST_LARGE_SECONDS = 3.0
+LARGE = 256 * 1024
+"""From this length in bytes on, a document counts as large."""
+
+
+class Mutator:
+    """Mutates and crosses documents of one contract, reproducibly for a seed."""
+
+    def __init__(
+        self, contract: Contract = V10, seed: int = 0, bytewise: ByteMutation | None = None
+    ) -> None:
+        """Make documents of *contract*; *bytewise* is asked for plain byte mutations."""
+        self._values = Values(Random(seed))
+        self._form = manifest_form(contract)
+        self._mutations = Mutations(self._form, self._values)
+        self._sealer = Sealer(contract, self._values)
+        self._bytewise = bytewise or self._some_byte
+        known = self._form.fields.keys()
+        self._breaks = [one for one in BREAKS if known >= {*one.needs}]
+        self._limits = self._limits_of(self._form)
+        self._started = time.monotonic()
+        self._large_seconds = 0.0
+
+    def _limits_of(self, form: Struct) -> Limits | None:
+        output = form.fields.get("subscription_output")
+        if output is None:
+            return None
+        assert isinstance(output, Maybe)
+        assert isinstance(output.inner, Struct)
+        streams = output.inner.fields["streams"]
+        assert isinstance(streams, Items)
+        assert isinstance(streams.item, Struct)
+        segments = streams.item.fields["segments"]
+        assert isinstance(segments, Items)
+        assert isinstance(segments.item, Struct)
+        return Limits(segments.item, self.with_output)
+
+    # --- whole manifests ---------------------------------------------------------------------
+
+    def fresh(self) -> Manifest:
+        """A small valid manifest, made from nothing."""
+        return self._sealer.seal(self._values.ordinary(self._form))
+
+    def with_output(self) -> Manifest:
+        """A small valid manifest that has subscription output with a segment."""
+        values, form = self._values, self._form
+        manifest: Manifest = values.ordinary(form)
+        prepare(manifest, ("assignment_fence", "subscription_output"), form, values)
+        del manifest["subscription_output"]["streams"][1:]
+        return self._sealer.seal(manifest)
+
+    def seeds(self, count: int) -> list[bytes]:
+        """*count* small valid documents, to start from where there is nothing else."""
+        return [write(self.fresh()) for _ in range(count)]
+
+    # --- mutation ----------------------------------------------------------------------------
+
+    def mutate(self, document: bytes, most: int) -> bytes:
+        """A document made from *document*, of at most *most* bytes."""
+        values = self._values
+        if values.chance(0.1):
+            return self._bytewise(document, most)
+        if values.chance(0.01) and self._large_is_due():
+            made = self._large(document, most)
+        else:
+            made = self._changed(document, most)
+        return made if len(made) <= most else document[:most]
+
+    def _changed(self, document: bytes, most: int) -> bytes:
+        values = self._values
+        try:
+            root: list[Tree] = [read(document)]
+        except (ValueError, RecursionError):
+            if values.chance(0.7):
+                return self._bytewise(document, most)
+            root = [self.fresh()]
+        if values.chance(0.01):
+            root = [self.fresh()]
+        self._change_tree(root)
+        made = write(root[0])
+        return respell(made, values) if values.chance(0.12) else made
+
+    def _change_tree(self, root: list[Tree]) -> None:
+        values = self._values
+        kind = values.below(100)
+        if kind < 20:
+            self._break(root)
+        elif kind < 45:
+            self._change(root, 1 + values.below(3))
+        elif kind < 57:
+            self._change(root, 1 + values.below(4))
+            root[0] = self._sealer.seal(root[0])
+        elif kind < 85:
+            if values.chance(0.5):
+                self._change(root, 1 + values.below(3))
+            root[0] = self._sealer.seal(root[0])
+            self._change(root, 1)
+        else:
+            self._change(root, 1 + values.below(3))
+            left_out = values.below(len(self._sealer.parts))
+            root[0] = self._sealer.seal(root[0], left_out)
+
+    def _break(self, root: list[Tree]) -> None:
+        """Break one rule by its name, in a manifest that has what it takes."""
+        values = self._values
+        chosen = values.pick(self._breaks)
+        manifest = self._sealer.seal(root[0])
+        prepare(manifest, chosen.needs, self._form, values)
+        root[0] = manifest = self._sealer.seal(manifest)
+        try:
+            chosen.change(manifest, values)
+        except (IndexError, KeyError, TypeError, ValueError):
+            # Sealing took away what the break needs, which happens: then this is a sealed one.
+            pass
+
+    def _change(self, root: list[Tree], times: int) -> None:
+        for _ in range(times):
+            self._mutations.change(self._mutations.somewhere(root))
+
+    def _some_byte(self, document: bytes, most: int) -> bytes:
+        """The plainest of byte mutations, where no fuzzer's own is at hand."""
+        values = self._values
+        place = values.below(len(document) + 1)
+        made = document[:place] + bytes([values.below(256)]) + document[place + values.below(2) :]
+        return made[:most]
+
+    # --- crossing ----------------------------------------------------------------------------
+
+    def cross(self, document: bytes, other: bytes, most: int) -> bytes:
+        """*document* with a part of *other* in the place where it has its own."""
+        try:
+            root: list[Tree] = [read(document)]
+            donor: list[Tree] = [read(other)]
+        except (ValueError, RecursionError):
+            return self.mutate(document, most)
+        for _ in range(_TRIES):
+            taken = self._mutations.somewhere(donor)
+            place = self._alike(root, taken)
+            if place is not None:
+                place.value = copied(taken.value)
+                break
+        if self._values.chance(0.5):
+            root[0] = self._sealer.seal(root[0])
+        made = write(root[0])
+        return made if len(made) <= most else document[:most]
+
+    def _alike(self, root: list[Tree], taken: Place) -> Place | None:
+        """A place in *root* of the same form as *taken*, found by chance."""
+        for _ in range(_TRIES):
+            place = self._mutations.somewhere(root)
+            if place.form is taken.form and place.name == taken.name:
+                return place
+        return None
+
+    # --- large documents ---------------------------------------------------------------------
+
+    def _large_is_due(self) -> bool:
+        running = time.monotonic() - self._started
+        return running > _FIRST_LARGE_SECONDS and self._large_seconds < running * _LARGE_SHARE
+
+    def took(self, seconds: float) -> None:
+        """Take note that a large document took *seconds* to make or to judge."""
+        self._large_seconds += seconds
+
+    def _large(self, document: bytes, most: int) -> bytes:
+        start = time.monotonic()
+        if self._limits is not None and self._values.chance(0.6):
+            made = self._limits.next()
+        else:
+            try:
+                manifest = self._sealer.seal(read(document))
+            except (ValueError, RecursionError):
+                manifest = self.fresh()
+            made = write(self._sealer.seal(repeated(manifest, self._values, most)))
+        self.took(time.monotonic() - start)
+        return made
+
+
+_TRIES = 12

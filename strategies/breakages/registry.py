@@ -1,0 +1,230 @@
+"""The registry of breakages: each takes a valid manifest and breaks what its name says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from oracle import RULES, CheckpointManifest, Contract, Feature, StateChunkId
+from oracle.constants import U64_MAX
+from strategies.dice import Dice
+from strategies.traits import Trait
+
+Break = Callable[[CheckpointManifest, Dice], CheckpointManifest]
+"""Breaks a valid manifest that has the breakage's traits; the dice say where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakage:
+    """One way to break a rule.
+
+    ``name`` is the rule's id, and where there are several ways a slash and which. ``expected`` is
+    exactly what the oracle must report, companions that cannot be avoided included. A manifest
+    to break needs the traits ``having`` and none of ``without``. ``key_groups`` gives the count
+    to judge by from the manifest's own. A ``heavy`` one makes a document of many megabytes. A
+    ``divergent`` one is judged otherwise by the engines, as the ledger of known divergences says.
+    """
+
+    name: str
+    rule: str
+    expected: frozenset[str]
+    having: frozenset[Trait]
+    without: frozenset[Trait]
+    apply: Break
+    key_groups: Callable[[int, Dice], int] | None
+    heavy: bool
+    divergent: bool
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What a format must have for this breakage to be possible in it."""
+        of = {RULES[rule].feature for rule in self.expected}
+        of |= {trait.feature for trait in self.having}
+        return frozenset(feature for feature in of if feature is not None)
+
+    def belongs_to(self, contract: Contract) -> bool:
+        """Whether the breakage is possible in *contract*."""
+        return all(map(contract.has, self.features))
+
+
+BREAKAGES: dict[str, Breakage] = {}
+"""Every breakage by name."""
+
+
+def breakage(
+    rule: str,
+    way: str = "",
+    *,
+    also: Iterable[str] = (),
+    having: Iterable[Trait] = (),
+    without: Iterable[Trait] = (),
+    key_groups: Callable[[int, Dice], int] | None = None,
+    heavy: bool = False,
+    divergent: bool = False,
+) -> Callable[[Break], Break]:
+    """Register the decorated function as a way to break *rule*, and with it the rules *also*."""
+    name = f"{rule}/{way}" if way else rule
+    assert name not in BREAKAGES, f"{name} is registered twice"
+    expected = frozenset({rule, *also})
+    assert expected <= RULES.keys(), f"{expected - RULES.keys()} are no rules"
+
+    def register(apply: Break) -> Break:
+        BREAKAGES[name] = Breakage(
+            name,
+            rule,
+            expected,
+            frozenset(having),
+            frozenset(without),
+            apply,
+            key_groups,
+            heavy,
+            divergent,
+        )
+        return apply
+
+    return register
+
+
+# --- what breakages are made of --------------------------------------------------------------
+
+Item = TypeVar("Item")
+
+NOT_SHA256 = (
+    lambda text: text[:-1],
+    lambda text: text + "0",
+    lambda text: text[:-1] + "g",
+    lambda text: text.upper() if text.upper() != text else "A" + text[1:],
+    lambda text: "",
+    lambda text: text[:-1] + "\n",
+    lambda text: text + "\n",
+    lambda text: " " + text[1:],
+    lambda text: text[:-2] + "_0",
+    lambda text: text[:-1] + "\uff10",  # a digit to Python's str.isdigit
+    lambda text: "0x" + text[2:],
+)
+"""Ways to make SHA-256 text something else, each off by little."""
+
+
+def not_sha256(dice: Dice, text: str) -> str:
+    """*text*, no longer SHA-256 text."""
+    return dice.pick(NOT_SHA256)(text)
+
+
+def another_sha256(text: str) -> str:
+    """SHA-256 text that is not *text*."""
+    return ("1" if text[0] == "0" else "0") + text[1:]
+
+
+def with_item(items: tuple[Item, ...], index: int, **changes: Any) -> tuple[Item, ...]:
+    """*items* with fields of one of them changed."""
+    changed: Any = replace(items[index], **changes)  # type: ignore[type-var]
+    return (*items[:index], changed, *items[index + 1 :])
+
+
+def edit(manifest: CheckpointManifest, field: str, index: int, **changes: Any) -> CheckpointManifest:
+    """*manifest* with fields of one item of a list changed."""
+    return replace(manifest, **{field: with_item(getattr(manifest, field), index, **changes)})
+
+
+def swapped(items: tuple[Item, ...], dice: Dice) -> tuple[Item, ...]:
+    """*items* with two neighbours swapped."""
+    index = dice.roll(0, min(len(items) - 2, 255))
+    return (*items[:index], items[index + 1], items[index], *items[index + 2 :])
+
+
+def repeated(items: tuple[Item, ...], dice: Dice) -> tuple[Item, ...]:
+    """*items* with one of them twice."""
+    index = dice.roll(0, min(len(items) - 1, 255))
+    return (*items[: index + 1], *items[index:])
+
+
+def index_of(items: Iterable[Any], wanted: Callable[[Any], bool], dice: Dice) -> int:
+    """Index of one of *items* that are *wanted*; there is one."""
+    return dice.pick([index for index, item in enumerate(items) if wanted(item)][:256])
+
+
+def fresh(name: str, taken: Iterable[str]) -> str:
+    """A name after *name*, with nothing of *taken* in between, and not among these."""
+    while True:
+        name += "\0"
+        if name not in taken:
+            return name
+
+
+def rehomed(
+    manifest: CheckpointManifest,
+    participant_id: int | None = None,
+    checkpoint_id: int | None = None,
+) -> CheckpointManifest:
+    """*manifest* by another participant or of another checkpoint, everything of its own moved."""
+    old = manifest.current_chunk
+    new = StateChunkId(
+        old.participant_id if participant_id is None else participant_id,
+        old.checkpoint_id if checkpoint_id is None else checkpoint_id,
+    )
+    return replace(
+        rechunked(manifest, old, new),
+        participant_id=new.participant_id,
+        checkpoint_id=new.checkpoint_id,
+        epoch=new.checkpoint_id,
+        channel_progress=tuple(
+            replace(channel, participant_id=new.participant_id)
+            for channel in manifest.channel_progress
+        ),
+        node_data=replace(manifest.node_data, chunk=new),
+    )
+
+
+def rechunked(
+    manifest: CheckpointManifest, old: StateChunkId, new: StateChunkId
+) -> CheckpointManifest:
+    """*manifest* with the frames of the object *old* in *new* instead."""
+    return replace(
+        manifest,
+        state_frames=tuple(
+            replace(frame, chunk=new) if frame.chunk == old else frame
+            for frame in manifest.state_frames
+        ),
+    )
+
+
+PAYLOAD_FIELDS = ("sink_artifact_intents", "prepared_sinks")
+
+
+def current_places(manifest: CheckpointManifest) -> list[tuple[str, str, int]]:
+    """Every range in the current object in order: field of the list, field of the item, index."""
+    places = [
+        ("state_frames", "range", index)
+        for index, frame in enumerate(manifest.state_frames)
+        if frame.chunk == manifest.current_chunk
+    ]
+    for field in PAYLOAD_FIELDS:
+        places += [
+            (field, "payload", index)
+            for index, entry in enumerate(getattr(manifest, field))
+            if entry.payload is not None
+        ]
+    return places
+
+
+def relaid(
+    manifest: CheckpointManifest, start: int = 0, skip: int = 0, moved: int = 0
+) -> CheckpointManifest:
+    """*manifest* with its current ranges one after the other again, and the length to match.
+
+    From the range number *skip* on, the first of them at *start*. *moved* is added to where
+    ranges start but for the first.
+    """
+    changes: dict[str, list[Any]] = {}
+    cursor = start
+    for field, part, index in current_places(manifest)[skip:]:
+        items = changes.setdefault(field, list(getattr(manifest, field)))
+        found = getattr(items[index], part)
+        items[index] = replace(items[index], **{part: replace(found, offset=cursor)})
+        cursor += found.length
+    assert cursor <= U64_MAX, "the ranges do not fit"
+    lists = {field: tuple(items) for field, items in changes.items()}
+    return replace(
+        manifest, node_data=replace(manifest.node_data, object_length=cursor), **lists
+    )

@@ -1,0 +1,33 @@
+"""Dice that know what is wished for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from strategies.dice import Dice
+from strategies.traits import Trait, Wishes
+
+
+class Choices(Dice):
+    """Decisions about the traits of one part of a manifest, drawn as *size* bytes."""
+
+    def __init__(self, draw: DrawFn, wished: Wishes, size: int) -> None:
+        super().__init__(draw(_bytes(size)))
+        self.wished = wished
+
+    def has(self, trait: Trait, odds: int = 2, *, due: bool = True) -> bool:
+        """Whether to have *trait*, simplest is not.
+
+        As wished, where what is asked for is *due*; else once in *odds* times where it may be.
+        """
+        if due and trait in self.wished.having:
+            return True
+        return trait not in self.wished.without and self.once_in(odds)
+
+
+@cache
+def _bytes(size: int) -> SearchStrategy[bytes]:
+    return st.binary(min_size=size, max_size=size)

@@ -1,0 +1,1 @@
+"""Tests of every room, sorted by purpose."""

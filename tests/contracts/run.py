@@ -1,0 +1,92 @@
+"""Running CrossHair on one contract, and reading what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.contracts.table import Contract, Kind, State
+
+ROOT = Path(__file__).parents[2]
+
+
+class CouldNotRunError(Exception):
+    """CrossHair did not say anything that can be taken for a state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What CrossHair said: the state, the counterexample where there is one, seconds passed."""
+
+    contract: Contract
+    state: State
+    counterexample: str
+    seconds: float
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether less is known than is expected."""
+        if self.contract.expected is State.NO_COUNTEREXAMPLE:
+            return self.state is State.REFUTED
+        return self.state is not self.contract.expected
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether a contract is confirmed that is not expected to be."""
+        return self.state is State.CONFIRMED and not self.is_loss and (
+            self.contract.expected is State.NO_COUNTEREXAMPLE
+        )
+
+
+def examine(contract: Contract, factor: float = 1, root: Path = ROOT) -> Result:
+    """Let CrossHair search for a counterexample, for *factor* times the contract's budget.
+
+    *root* is the directory that the contract and the oracle are imported from. Raises
+    :class:`CouldNotRunError`.
+    """
+    if contract.kind is Kind.RESTATEMENT:
+        command = ["diffbehavior", "--exception_equivalence", "SAME_TYPE"]
+    else:
+        command = ["check", "--report_all", "--analysis_kind", "asserts"]
+    budget = ["--per_condition_timeout", str(contract.cpu_seconds * factor)]
+    start = time.monotonic()
+    finished = subprocess.run(
+        [sys.executable, "-m", "crosshair", *command, *budget, *contract.targets],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.monotonic() - start
+    if finished.returncode not in (0, 1) or finished.stderr:
+        raise CouldNotRunError(
+            f"{contract.name}: CrossHair ended with {finished.returncode}\n"
+            f"{finished.stdout}{finished.stderr}"
+        )
+    return Result(contract, *_read(contract, finished.stdout), seconds)
+
+
+_ERROR = re.compile(r"error: (.*)", re.DOTALL)
+
+
+def _read(contract: Contract, output: str) -> tuple[State, str]:
+    if contract.kind is Kind.RESTATEMENT:
+        if "Given: " in output:
+            return State.REFUTED, output.strip()
+        if "All paths exhausted" in output:
+            return State.CONFIRMED, ""
+        if "No differences found" in output:
+            return State.NO_COUNTEREXAMPLE, ""
+    else:
+        error = _ERROR.search(output)
+        if error:
+            return State.REFUTED, " ".join(error.group(1).split())
+        if "info: Confirmed over all paths." in output:
+            return State.CONFIRMED, ""
+        if "info: Not confirmed." in output:
+            return State.NO_COUNTEREXAMPLE, ""
+    raise CouldNotRunError(f"{contract.name}: CrossHair said {output.strip() or 'nothing'}")

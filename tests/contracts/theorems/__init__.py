@@ -1,0 +1,1 @@
+"""The theorems, one module for each group of kernels."""

@@ -1,0 +1,123 @@
+"""An oracle with one broken rule does not go unnoticed, whichever rule it is."""
+
+import copy
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import oracle
+import oracle.rules.subscription
+from fuzz.cli import main
+from fuzz.diff_cli import _index
+from oracle import V10, Finding, Level
+from oracle.registry import CHECKS, Rule
+from oracle.subject import Subject
+
+RULES = oracle.rules_of(V10, Level.RULE)
+FAULTS = oracle.rules_of(V10, Level.FAULT)
+Documents = Mapping[str, list[Path]]
+
+
+@pytest.fixture(scope="module")
+def documents_by_rule(
+    documents: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Documents:
+    """For each rule the documents that break it, as the whole oracle sees them."""
+    large = tmp_path_factory.mktemp("large")
+    subscribed = json.loads((documents / "cases" / "b_segment_ok.json").read_bytes())
+    (large / "segments-many.json").write_bytes(_with_segments(subscribed, 65_537, 20))
+    (large / "too-large.json").write_bytes(_with_segments(subscribed, 4_200, 2_048))
+    found: dict[str, list[Path]] = defaultdict(list)
+    for file in [*documents.rglob("*.json"), *large.iterdir()]:
+        key_groups = _index(file.parent / "index.jsonl").get(file.name, 4)
+        for rule in oracle.judge(file.read_bytes(), key_groups).rules:
+            found[rule].append(file)
+            family = oracle.RULES[rule].family
+            if family is not None:
+                found[family].append(file)
+    return found
+
+
+def _with_segments(document: dict[str, Any], count: int, key_bytes: int) -> bytes:
+    """*document* with *count* one-frame segments under an object key of *key_bytes*, sealed."""
+    document = copy.deepcopy(document)
+    output = document["subscription_output"]
+    stream = output["streams"][0]
+    partition = stream["segments"][0]["partition"]
+    stream["ranges"] = [{"partition": partition, "first_sequence": 0, "through_sequence": count}]
+    one = {
+        **stream["segments"][0],
+        "object_key": "subscription-output/".ljust(key_bytes, "a"),
+        "frame_count": 1,
+    }
+    stream["segments"] = [
+        {**one, "first_sequence": index, "exclusive_end_sequence": index + 1}
+        for index in range(count)
+    ]
+    unsealed = oracle.decode(json.dumps(document).encode()).subscription_output
+    assert unsealed is not None
+    output["manifest_digest"] = [*oracle.node_subscription_digest(unsealed)]
+    return json.dumps(document).encode()
+
+
+def diff(*files: Path) -> tuple[int, list[dict[str, Any]]]:
+    """Exit code and rows of `diff` on the default engine."""
+    result = CliRunner().invoke(main, ["diff", "--format", "json", *map(str, files)])
+    assert result.exit_code in (0, 1), result.output
+    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.usefixtures("default_engine")
+@pytest.mark.parametrize("rule", [*RULES, *FAULTS], ids=lambda rule: rule.id)
+def test_forgotten_rule_is_found(
+    rule: Rule, documents_by_rule: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one of its rules, the oracle disagrees with the engine, by that rule."""
+    files = documents_by_rule[rule.id]
+    assert files, f"no document breaks {rule.id}"
+    whole, _ = diff(*files)
+    assert whole == 0
+    if rule.level is Level.FAULT:
+        _forget_fault(rule, monkeypatch)
+    else:
+        monkeypatch.setitem(CHECKS, rule.id, lambda subject: iter(()))
+    status, rows = diff(*files)
+    assert status == 1
+    only_engine = {
+        id for row in rows for ids in row.get("signature", {}).get("engine", []) for id in ids.split("|")
+    }
+    family = {fault.id for fault in FAULTS if fault.family == rule.id}
+    assert only_engine & ({rule.id} | family)
+
+
+def _forget_fault(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = oracle.rules.subscription._faults
+
+    def others(output: Any, subject: Subject) -> Iterator[Finding]:
+        return (finding for finding in every(output, subject) if finding.rule != rule.id)
+
+    monkeypatch.setattr(oracle.rules.subscription, "_faults", others)
+
+
+# A ledger that never looks at a document cannot tell this one from the divergence it knows.
+KNOWN_BY_THE_LEDGER = {"watermark.sentinel"}
+
+
+@pytest.mark.usefixtures("default_engine")
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.id not in KNOWN_BY_THE_LEDGER], ids=lambda rule: rule.id
+)
+def test_overeager_rule_is_found(
+    rule: Rule, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule that is broken by every manifest makes the oracle disagree, by that rule."""
+    everywhere: Callable[[Subject], Iterator[Finding]] = lambda _: iter([rule.at("", "always")])
+    monkeypatch.setitem(CHECKS, rule.id, everywhere)
+    status, rows = diff(documents / "cases" / "base_sub.json")
+    assert status == 1
+    assert [row["signature"]["oracle"] for row in rows] == [[rule.id]]
