@@ -12,6 +12,7 @@ _COMMANDS = {
     "diff": "fuzz.diff_cli",
     "engine": "fuzz.engine_cli",
     "ledger": "fuzz.diff_cli",
+    "runtime": "fuzz.runtime_cli",
 }
 
 

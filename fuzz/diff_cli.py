@@ -248,7 +248,7 @@ def _compare_all(
         count = key_groups
         if count is None:
             if file.parent not in indexed:
-                indexed[file.parent] = _index(file.parent / INDEX)
+                indexed[file.parent] = listed_key_groups(file.parent)
             count = indexed[file.parent].get(file.name, DOCUMENT)
         first_of: dict[Contract, tuple[_Side, EngineVerdict]] = {}
         for side in sides:
@@ -300,8 +300,9 @@ def _read(file: Path) -> bytes:
         raise CouldNotRun(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _index(file: Path) -> Mapping[str, int]:
-    """The key-group count of each document that the index *file* lists, if there is one."""
+def listed_key_groups(directory: Path) -> Mapping[str, int]:
+    """The key-group count of each document that an index in *directory* lists, by file name."""
+    file = directory / INDEX
     if not file.is_file():
         return {}
     try:

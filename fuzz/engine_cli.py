@@ -27,7 +27,7 @@ def engine() -> None:
     """Production engines: the Rust crate laminar-core, release by release or from a checkout."""
 
 
-class _Unavailable(click.ClickException):
+class Unavailable(click.ClickException):
     """Could not run, as opposed to ran and found something."""
 
     exit_code = 2
@@ -51,7 +51,7 @@ def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -
     wanted: list[str | Path] = [*releases, *checkouts] or [builds.DEFAULT_RELEASE]
     try:
         for target in [builds.target(one) for one in wanted]:
-            with _progress(target.release) as report:
+            with progress(f"laminar-core {target.release}") as report:
                 made, fresh = build_engine(target, report, again=again)
             how = f"built in {made.seconds:.0f} s" if fresh else "was built before"
             click.echo(
@@ -59,17 +59,16 @@ def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -
                 f"{made.coverage_counters:,} coverage counters, {made.library}"
             )
     except EngineUnavailable as error:
-        raise _Unavailable(str(error)) from error
+        raise Unavailable(str(error)) from error
 
 
 @contextmanager
-def _progress(release: str) -> Iterator[Report]:
-    """Show progress on standard error: a bar on a terminal, else a line now and then."""
+def progress(title: str) -> Iterator[Report]:
+    """Show a build's progress on standard error: a bar on a terminal, else a line now and then."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    title = f"laminar-core {release}"
     if console.is_terminal:
         columns = (
             TextColumn("{task.description}"),
@@ -154,7 +153,7 @@ def remove(releases: tuple[str, ...], everything: bool) -> None:
     found = builds.built()
     unknown = sorted(set(releases) - {one.release for one in found})
     if unknown:
-        raise _Unavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
+        raise Unavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
     for one in found:
         if one.release in releases:
             builds.remove(one)
@@ -174,7 +173,7 @@ def serve(release: str) -> None:
     try:
         loaded = load(release)
     except EngineUnavailable as error:
-        raise _Unavailable(str(error)) from error
+        raise Unavailable(str(error)) from error
     answer(loaded, sys.stdin.buffer, sys.stdout.buffer)
 
 

@@ -92,11 +92,11 @@ def entries_of(content: Mapping[str, Any]) -> tuple[Divergence, ...]:
     """The entries of a ledger as TOML has them; :class:`ValueError` when something is wrong."""
     try:
         entries = tuple(_divergence(**item) for item in content["divergence"])
-    except (TypeError, KeyError) as error:
+        ids = [entry.id for entry in entries]
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"an id is used twice in {ids}")
+    except (TypeError, KeyError, ValueError) as error:
         raise ValueError(f"the ledger of known divergences: {error}") from error
-    ids = [entry.id for entry in entries]
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"the ledger of known divergences: an id is used twice in {ids}")
     return entries
 
 

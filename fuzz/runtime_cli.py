@@ -59,3 +59,63 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
         for what, count in summary.items():
             click.echo(f"{what}: {count:,}")
     sys.exit(1 if failures else 0)
+
+
+_REPLAYS = 10
+"""How often a run is carried out to see it fail again: when a process dies depends on luck."""
+
+
+def _prepare(out: Path) -> Search:
+    from fuzz.engines import load
+    from fuzz.runtime.build import RELEASE, build
+    from fuzz.runtime.execution import Tally
+    from fuzz.runtime.search import Search
+    from fuzz.runtime.stores import Examiner
+
+    examiner = Examiner(load(RELEASE))
+    with progress(f"laminar-db {RELEASE}") as report:
+        program = build(report)
+    return Search(program, examiner, out, Tally())
+
+
+def _search(search: Search, minutes: float, seed: int, style: str) -> list[Failure]:
+    click.echo(f"runs from seed {seed}, for {minutes:g} minutes", err=True)
+
+    def report(failure: Failure) -> None:
+        click.echo(_as_text(failure), err=True)
+
+    return search.search(minutes, seed, report)
+
+
+def _replay(search: Search, path: Path) -> list[Failure]:
+    from fuzz.runtime.runs import Run
+
+    try:
+        run = Run.from_json(path.read_text())
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unavailable(
+            f"{path} is no run: {error!r}; give the run.json of a run that was kept"
+        ) from error
+    for _ in range(_REPLAYS):
+        failure = search.try_run(run)
+        if failure is not None:
+            return [failure]
+    return []
+
+
+def _as_text(failure: Failure) -> str:
+    return (
+        f"{failure.violation.kind}: {failure.violation}\n"
+        f"  {len(failure.run.steps)} steps, kept with the store in {failure.directory}\n"
+        f"  replay: {failure.replay}\n"
+    )
+
+
+def _as_json(failure: Failure) -> dict[str, Any]:
+    return {
+        "kind": failure.violation.kind,
+        "message": str(failure.violation),
+        "run": json.loads(failure.run.to_json()),
+        "directory": str(failure.directory),
+        "replay": failure.replay,
+    }

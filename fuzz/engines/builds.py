@@ -318,5 +318,5 @@ def remove(build: Build) -> None:
 
 def remove_everything() -> None:
     """Delete all builds and what was kept to make the next one quick."""
-    for name in ("engines", "target", "crates"):
+    for name in ("engines", "target", "crates", "runtime"):
         shutil.rmtree(cache_directory() / name, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The real LaminarDB, under generated load and killed at any moment, against the oracle and a model.
+"""The real LaminarDB, under generated load, killed at any moment, against oracle and model.
 
 A *run* (:mod:`fuzz.runtime.runs`) is data: a pipeline and the steps that are done to it. It is
 carried out (:mod:`fuzz.runtime.execution`) on a program (:mod:`fuzz.runtime.program`, in Rust,

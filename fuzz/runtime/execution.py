@@ -23,7 +23,7 @@ from fuzz.runtime.runs import (
     Step,
     Stop,
 )
-from fuzz.runtime.stores import Examination, Examiner
+from fuzz.runtime.stores import Examiner
 
 SETTLE_SECONDS = 60.0
 """How long views may take to show what they must; it takes a busy machine about one."""
@@ -69,27 +69,28 @@ class Execution:
 
         """
         self._tally.add("runs")
-        self._begin(Commit(None, {}, {}), first=True)
+        where = "the start"
         try:
+            self._begin()
             for number, step in enumerate(self._steps):
-                try:
-                    self._do(step)
-                except Violation as violation:
-                    violation.add_note(f"at step {number + 1}, {step}")
-                    raise
-                except Refused as refusal:
-                    raise Violation(
-                        "refused", f"at step {number + 1}, {step}: {refusal}"
-                    ) from refusal
-                except Silent as silence:
-                    raise Violation("hang", f"at step {number + 1}, {step}: {silence}") from silence
-                except Died:
-                    raise Violation(
-                        "died by itself",
-                        f"at step {number + 1}, {step}: the process ended with "
-                        f"{self._runtime.kill()}; its last words are in log.txt",
-                    ) from None
+                where = f"step {number + 1}, {step}"
+                self._do(step)
+            where = "the end"
+            self._settle()
             self._end_in_order()
+            self._examine()
+        except Violation as violation:
+            raise Violation(violation.kind, f"at {where}: {violation}") from violation
+        except Refused as refusal:
+            raise Violation("refused", f"at {where}: {refusal}") from refusal
+        except Silent as silence:
+            raise Violation("hang", f"at {where}: {silence}") from silence
+        except Died as death:
+            raise Violation(
+                "died by itself",
+                f"at {where}: the process ended with {self._runtime.kill()} {death}; "
+                "its last words are in log.txt",
+            ) from death
         finally:
             self._runtime.kill()
 
@@ -128,15 +129,18 @@ class Execution:
 
     def _resume(self) -> None:
         """Audit what the last life left, start the next, and compare."""
-        self._begin(self._examine())
+        commit = self._examine()
+        self._begin()
+        self._recover(commit)
 
-    def _begin(self, commit: Commit, *, first: bool = False) -> None:
+    def _begin(self, crash_after: int | None = None) -> None:
+        """Start a life, which may be one that ends while it begins."""
         self._runtime = Runtime(self._program, self._log)
         self._asked = {}
+        if crash_after is not None:
+            self._runtime.ask("crash", calls=crash_after)
         self._open()
         self._runtime.ask("start")
-        if not first:
-            self._recover(commit)
 
     def _open(self) -> None:
         pipeline = self._pipeline
@@ -174,23 +178,17 @@ class Execution:
 
     def _crash_in_recovery(self, calls: int) -> None:
         self._examine()
-        self._runtime = Runtime(self._program, self._log)
-        self._asked = {}
-        self._runtime.ask("state_before") if False else None
         try:
-            self._runtime.ask("crash", calls=calls)
-            self._open()
-            self._runtime.ask("start")
+            self._begin(calls)
             time.sleep(_LINGER_SECONDS)
             self._kill("killed after recovery")
         except Died:
             self._kill("died in recovery's file-system call")
 
     def _end_in_order(self) -> None:
-        request = self._runtime.send("stop")
-        self._drain(request)
-        self._runtime.receive(request)
+        self._runtime.ask("stop")
         ended = self._runtime.wait()
+        self._drain()
         if ended != 0:
             raise Violation("died by itself", f"it was told to stop, and ended with {ended}")
         self._tally.add("stops in order")
@@ -221,3 +219,66 @@ class Execution:
                 self._tally.add("checkpoints without an answer")
             except Refused as refusal:
                 self._tally.add(f"checkpoints refused: {refusal}")
+
+    # Audits and comparisons
+
+    def _examine(self) -> Commit:
+        """Audit the store, and say what recovery starts at."""
+        found = self._examiner.examine(self._store, self._pipeline.key_groups)
+        self._tally.add("stores audited")
+        self._tally.add("manifests judged", found.manifests)
+        return self._model.stopped(found.latest, found.offsets)
+
+    def _recover(self, commit: Commit) -> None:
+        """Wait until the views show what they can after recovery, and learn what that is."""
+        end = time.monotonic() + SETTLE_SECONDS
+        found: Counts = {}
+        for source in self._pipeline.sources:
+            while source.name not in found:
+                readings = self._read(source)
+                cut = self._model.cut(source, commit, readings)
+                if cut is not None:
+                    found[source.name] = cut
+                elif time.monotonic() > end:
+                    bounds = commit.floor[source.name], commit.ceiling[source.name]
+                    raise Violation(
+                        "recovered state",
+                        f"after recovery from checkpoint {commit.checkpoint_id}, no cut of "
+                        f"{source.name} in {bounds} explains {_told(readings)}",
+                    )
+        self._model.recovered(commit, found)
+        self._tally.add("recoveries compared")
+
+    def _settle(self) -> None:
+        """Wait until every view shows everything."""
+        end = time.monotonic() + SETTLE_SECONDS
+        for source in self._pipeline.sources:
+            rows = self._model.rows(source, self._model.pushed[source.name])
+            expected = {view: view.shows(rows) for view in self._views(source)}
+            while (readings := self._read(source)) != expected:
+                if time.monotonic() > end:
+                    raise Violation(
+                        "not shown",
+                        f"{source.name} has had {len(rows)} rows; its views show "
+                        f"{_told(readings)}, and must show {_told(expected)}",
+                    )
+        self._model.settled()
+
+    def _views(self, source: Source) -> list[View]:
+        return [view for view in self._pipeline.views if view.source == source.name]
+
+    def _read(self, source: Source) -> dict[View, Rows]:
+        """Read all views of a source, of a running database."""
+        state = self._runtime.ask("state")
+        if state["state"] != "Running":
+            raise Violation("not running", f"it is {state['state']}: {state['fault']}")
+        views = self._views(source)
+        return {
+            view: view.read(self._runtime.query(f"SELECT * FROM {view.name}")) for view in views
+        }
+
+
+def _told(readings: Mapping[View, Rows]) -> str:
+    return "; ".join(
+        f"{view.name} ({view.shape}): {sorted(rows.elements())}" for view, rows in readings.items()
+    )

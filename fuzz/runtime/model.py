@@ -77,7 +77,9 @@ class Model:
     def pushed(self) -> Counts:
         """The most that a checkpoint taken now can hold."""
         return {
-            source.name: source.generator.rows if source.generator else len(self.batches[source.name])
+            source.name: source.generator.rows
+            if source.generator
+            else len(self.batches[source.name])
             for source in self.pipeline.sources
         }
 

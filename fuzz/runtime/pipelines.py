@@ -153,7 +153,10 @@ def _windows(rows: Sequence[Row]) -> Iterable[tuple[Any, ...]]:
 
 SHAPES: Mapping[str, Shape] = {
     "total": Shape(
-        ("CREATE MATERIALIZED VIEW {name} AS SELECT COUNT(*) AS n, SUM({value}) AS s FROM {source}",),
+        (
+            "CREATE MATERIALIZED VIEW {name} AS "
+            "SELECT COUNT(*) AS n, SUM({value}) AS s FROM {source}",
+        ),
         ("n", "s"),
         _total,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -11,8 +12,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
-
-
 
 ANSWER_SECONDS = 120.0
 """How long to wait for an answer; far beyond what the slowest request takes on a busy machine."""
@@ -126,10 +125,8 @@ class Runtime:
         self._reader.join()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            try:
+            with contextlib.suppress(OSError):  # What was not written any more died with it.
                 pipe.close()
-            except OSError:
-                pass  # What was not written any more died with it.
         return code
 
     def _read(self) -> None:

@@ -133,7 +133,8 @@ class Run:
     def to_json(self) -> str:
         """The run as JSON, for people too: a line for each step."""
         steps = ",\n".join(
-            "    " + json.dumps({"step": type(step).__name__, **asdict(step)}) for step in self.steps
+            "    " + json.dumps({"step": type(step).__name__, **asdict(step)})
+            for step in self.steps
         )
         pipeline = json.dumps(asdict(self.pipeline), indent=2).replace("\n", "\n  ")
         return f'{{\n  "pipeline": {pipeline},\n  "steps": [\n{steps}\n  ]\n}}\n'
@@ -180,7 +181,10 @@ def _pipelines(draw: st.DrawFn) -> Pipeline:
     views: list[View] = []
     for source in sources:
         # One view of each source has to tell any two cuts apart; see `Model.cut`.
-        shapes = ["total", *draw(st.lists(st.sampled_from(_shapes(source)), max_size=2, unique=True))]
+        shapes = [
+            "total",
+            *draw(st.lists(st.sampled_from(_shapes(source)), max_size=2, unique=True)),
+        ]
         views += [View(f"v{len(views) + i}", source.name, shape) for i, shape in enumerate(shapes)]
     any_pushed = any(source.generator is None for source in sources)
     return Pipeline(

@@ -11,6 +11,7 @@ from typing import Any
 from fuzz.comparison import Outcome, compare, contract_of
 from fuzz.engines import InProcessEngine
 from fuzz.runtime.model import Violation
+from oracle import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Examiner:
         found = compare(data, self.engine, key_groups, contract_of(self.engine))
         if found.outcome is not Outcome.AGREE:
             raise Violation(f"manifest: {found.signature}", f"{path}: {found.signature}")
-        if not found.oracle.is_valid:
+        if found.oracle.stage is not Stage.VALID:
             raise Violation("manifest invalid", f"{path}: {sorted(found.oracle.rules)}")
 
     def _load(self, store: Path, commit: Mapping[str, Any], key_groups: int) -> dict[str, Any]:
@@ -119,7 +120,5 @@ def _heads(store: Path) -> Iterator[dict[str, Any]]:
 
 
 def _index(store: Path, reference: Mapping[str, Any]) -> Path:
-    attempt = (
-        f"epoch={reference['epoch']:020}/checkpoint={reference['checkpoint_id']:020}"
-    )
+    attempt = f"epoch={reference['epoch']:020}/checkpoint={reference['checkpoint_id']:020}"
     return store / "committed-checkpoints" / attempt / f"sha256={reference['sha256']}"

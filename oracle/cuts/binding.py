@@ -13,6 +13,7 @@ from oracle.digests import checkpoint_sha256, owner_map_digest
 from oracle.encoding import encode
 from oracle.errors import DecodeError, json_pointer
 from oracle.model import ChannelProgress, CheckpointManifest, ConnectorCheckpoint, FrozenDict
+from oracle.registry import Finding
 from oracle.verdict import decode, validate
 
 COUNT = cut_fault("cut.count", "There are more or fewer manifests than participants.")
@@ -156,7 +157,7 @@ class Binding:
                 yield found(
                     PARTICIPANT, pointer, f"it is {value}, the index names {wanted}", participant
                 )
-        for broken in validate(manifest, self.index.vnode_count):
+        for broken in self.broken_rules(manifest):
             yield found(MANIFEST, broken.pointer, f"{broken.message} [{broken.rule}]", participant)
         for field in CUT_FIELDS:
             value, wanted = getattr(manifest, field), getattr(self.index, field)
@@ -185,6 +186,10 @@ class Binding:
                     f"vnode {vnode} is owned by participant {owner} too",
                     participant,
                 )
+
+    def broken_rules(self, manifest: CheckpointManifest) -> list[Finding]:
+        """Every rule of manifests that *manifest* breaks, held against the index's vnode_count."""
+        return validate(manifest, self.index.vnode_count)
 
     def finish(self) -> Iterator[CutFinding]:
         """Look at all manifests together, once each participant's has been added."""

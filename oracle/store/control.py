@@ -15,6 +15,7 @@ class Control:
     """What the control records say, as far as they are sound; else ``None``.
 
     ``deployment`` is the identity's, or where that cannot be trusted the one of the decisions.
+    ``retention_known`` tells a store without a retention head from one whose head is broken.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -22,6 +23,7 @@ class Control:
         self.reader = reader
         self.deployment: str | None = None
         self.allocator: AllocatorMode | None = None
+        self.retention_known = True
         self._identity()
         self.head = self._decisions()
         self.retention = self._retention()
@@ -78,10 +80,15 @@ class Control:
         for deployment in self.reader.inventory.decision_deployments:
             if self.deployment not in (None, deployment):
                 file = decision_head(deployment)
-                self.reader.find(file, registry.STORE_DEPLOYMENT, f"the store is {self.deployment}'s")
+                self.reader.find(
+                    file, registry.STORE_DEPLOYMENT, f"the store is {self.deployment}'s"
+                )
         if self.deployment in self.reader.inventory.decision_deployments:
             return self._sound_head(decision_head(self.deployment), self.deployment)
-        if self.allocator is AllocatorMode.LOCAL_SINGLE_WRITER and self.reader.inventory.greatest_id:
+        if (
+            self.allocator is AllocatorMode.LOCAL_SINGLE_WRITER
+            and self.reader.inventory.greatest_id
+        ):
             file = decision_head(self.deployment or "")
             self.reader.find(file, registry.DECISIONS_MISSING, "there is no such file")
         return None
@@ -105,7 +112,9 @@ class Control:
         for deployment in self.reader.inventory.retention_deployments:
             if self.deployment not in (None, deployment):
                 file = retention_head(deployment)
-                self.reader.find(file, registry.STORE_DEPLOYMENT, f"the store is {self.deployment}'s")
+                self.reader.find(
+                    file, registry.STORE_DEPLOYMENT, f"the store is {self.deployment}'s"
+                )
         if self.deployment not in self.reader.inventory.retention_deployments:
             return None
         file = retention_head(self.deployment)
@@ -131,7 +140,7 @@ class Control:
             self.reader.find(file, place[0], place[2], place[1])
         if head is None or place is not None:
             # What has been retired is not known now, nor how far the chain goes.
-            self.reader.complete = False
+            self.reader.complete = self.retention_known = False
             return None
         return head.state
 

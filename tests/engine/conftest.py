@@ -20,9 +20,10 @@ def built_engine(release: str) -> InProcessEngine:
     try:
         return load(release)
     except EngineUnavailable as error:
-        if os.environ.get("LAMINAR_ORACLE_NO_ENGINE") == "1":
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)
+        why = str(error)
+    if os.environ.get("LAMINAR_ORACLE_NO_ENGINE") == "1":
+        pytest.skip(why)
+    pytest.fail(why, pytrace=False)
 
 
 @pytest.fixture

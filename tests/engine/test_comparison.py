@@ -232,9 +232,7 @@ def test_could_not_run(
 
 
 @pytest.mark.usefixtures("default_engine")
-def test_missing_engine(
-    documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_engine(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an engine nothing is compared; the message says how to get one."""
     monkeypatch.setenv("LAMINAR_ORACLE_CACHE", str(tmp_path))
     result = diff(documents)
@@ -265,6 +263,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_bad_engine_is_told_as_what_it_is(documents: Path, tmp_path: Path) -> None:
     """A panic, a hang, a crash and a lie are each told for their document, and the run goes on."""
     program = tmp_path / "bad"

@@ -72,17 +72,13 @@ def test_document_is_the_smallest(
 
 
 @pytest.mark.usefixtures("default_engine")
-def test_stale_entry_fails(
-    documents: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stale_entry_fails(documents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry whose document is agreed upon, or known as something else, fails the check."""
     (entry, *others) = divergences()
     agreed = dataclasses.replace(
         entry.shapes[0], documents={"v10": str(documents / "cases" / "base_local.json")}
     )
-    changed = dataclasses.replace(
-        entry, id="over", releases={"v10": ("0.33.0",)}, shapes=(agreed,)
-    )
+    changed = dataclasses.replace(entry, id="over", releases={"v10": ("0.33.0",)}, shapes=(agreed,))
     monkeypatch.setattr(diff_cli, "divergences", lambda: (changed, *others))
     status, told, _ = check()
     assert status == 1

@@ -75,6 +75,7 @@ def test_name_cannot_pass_for_another_message(name: str) -> None:
                 other for other in entries(contract) if re.fullmatch(other.pattern, text, re.DOTALL)
             ]
             assert takers == [entry]
+            assert messages_of(contract).message_of(text) == entry
 
 
 def test_names_of_the_parts_can_be_read() -> None:

@@ -127,7 +127,7 @@ TABLE = {
     ),
     "only the engine rejects": (
         NO_TIME,
-        verdict("decode", "invalid type: string \"a'b\", expected u8 at line 1 column 77"),
+        verdict("decode", 'invalid type: string "a\'b", expected u8 at line 1 column 77'),
         Signature(Outcome.STAGE, ("decoded",), ("decode: invalid type: string *, expected u*",)),
     ),
     "a reason that stands for no rule": (
@@ -259,7 +259,10 @@ def test_shared_text_agrees_with_either_of_its_rules() -> None:
     """A text that stands for two rules agrees with whichever of them the oracle found."""
     for name in ("b_range_reversed", "b_segment_1025"):
         data = (DATA / "cases" / f"{name}.json").read_bytes()
-        assert oracle.judge(data, 4).rules <= {"subscription.sequence", "subscription.segment-range"}
+        assert oracle.judge(data, 4).rules <= {
+            "subscription.sequence",
+            "subscription.segment-range",
+        }
         assert signature_of(data, verdict("invalid", RANGE_MESSAGE, of=data)) == AGREEMENT
 
 
