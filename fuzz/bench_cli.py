@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -25,7 +26,10 @@ _SECONDS_A_ROUND = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one call costs: ``microseconds``, and how often the cost of ``of``, if it has a base."""
+    """What one call costs.
+
+    ``microseconds`` are of processor time; ``times`` is how often that is the cost of ``of``.
+    """
 
     what: str
     microseconds: float
@@ -59,11 +63,11 @@ SECTIONS: dict[str, Section] = {"comparison": comparison}
 
 
 def _measured(*calls: Callable[[], object]) -> list[float]:
-    """Microseconds that each of *calls* takes: the best of many rounds.
+    """Microseconds of processor time that each of *calls* takes: the best of many rounds.
 
     They take turns, so that whatever else the machine does meanwhile slows all of them alike.
     """
-    timers = [timeit.Timer(call) for call in calls]
+    timers = [timeit.Timer(call, timer=time.process_time) for call in calls]
     numbers = []
     for timer in timers:
         timer.timeit(50)  # what is made once is made now

@@ -235,7 +235,8 @@ def diff(
         raise CouldNotRun(str(error)) from error
     told = ", ".join(f"{count} {outcome.value}" for outcome, count in report.outcomes.items())
     engines = ", ".join(side.release for side in sides)
-    click.echo(f"{len(files)} documents on {engines}: {told}", err=True)
+    total = report.outcomes.total()
+    click.echo(f"{len(files)} documents on {engines}, {total} comparisons: {told}", err=True)
     context.exit(report.status)
 
 

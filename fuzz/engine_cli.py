@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,15 +87,26 @@ def progress(title: str) -> Iterator[Report]:
             yield show
         return
 
-    start = last = time.monotonic()
+    start = time.monotonic()
+    state = "starting"
+    over = threading.Event()
 
-    def tell(crate: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _LINE_EVERY:
-            last = time.monotonic()
-            click.echo(f"{title}: {done} of {total} crates, {last - start:.0f} s", err=True)
+    def note(crate: str, done: int, total: int) -> None:
+        nonlocal state
+        state = f"{done} of {total} crates"
 
-    yield tell
+    def tell() -> None:
+        # By the clock and not by the crate: the engine itself is the last one, and the longest.
+        while not over.wait(_LINE_EVERY):
+            click.echo(f"{title}: {state}, {time.monotonic() - start:.0f} s", err=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield note
+    finally:
+        over.set()
+        teller.join()
 
 
 @engine.command(name="list")

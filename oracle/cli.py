@@ -15,6 +15,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from oracle import cuts, store
 from oracle.constants import (
     DEFAULT_KEY_GROUP_COUNT,
     MAX_CHECKPOINT_MANIFEST_BYTES,
@@ -29,6 +30,7 @@ from oracle.encoding import encode
 from oracle.errors import DecodeError, Kind
 from oracle.formats import CONTRACTS, V10, Contract, contract_named
 from oracle.registry import RULES, Finding, Level, Rule
+from oracle.store.cli import add_parser as add_audit
 from oracle.verdict import Stage, decode, hazards, judge
 
 CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2
@@ -102,6 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         "--absent", action="store_true", help="of an absent payload, which has no file"
     )
     content.add_argument("file", nargs="?", metavar="FILE", help="the payload, or - for stdin")
+
+    add_audit(commands)
 
     bench = _command(commands, "bench", _bench, "measure what a verdict costs")
     _add_format(bench, "text", "json")
@@ -323,15 +327,23 @@ _HEADINGS = {
     Level.RULE: "Rules: the manifest is invalid",
     Level.FAULT: "Faults of subscription output: the first one makes the manifest invalid",
     Level.HAZARD: "Hazards: the manifest may be valid, and a later stage refuses it",
+    Level.INDEX: "Committed index: the first that fires makes it invalid",
+    Level.CUT: "Cuts: index, manifests and predecessor do not belong together; the first counts",
+    Level.STORE: "Stores: what an audit finds beside the faults of cuts and manifests",
 }
+_BEYOND_MANIFESTS = (Level.INDEX, Level.CUT, Level.STORE)
+_ALL_RULES = RULES | cuts.RULES | store.RULES
 _DECODE_HEADING = "Decode: the document is not a manifest"
 
 
 def _entries(level: Level) -> list[Rule]:
-    return [rule for rule in RULES.values() if rule.level is level]
+    return [rule for rule in _ALL_RULES.values() if rule.level is level]
 
 
 def _formats(rule: Rule) -> list[str]:
+    """The manifest formats that *rule* holds in; none, where it is not about manifests."""
+    if rule.level in _BEYOND_MANIFESTS:
+        return []
     return [contract.name for contract in CONTRACTS.values() if contract.has(rule.feature)]
 
 
@@ -342,7 +354,7 @@ def _listing_text() -> Iterator[str]:
     for level, heading in _HEADINGS.items():
         yield f"\n{heading}\n"
         for rule in _entries(level):
-            yield f"{rule.id}  [{' '.join(_formats(rule))}]"
+            yield f"{rule.id}  [{' '.join(_formats(rule))}]" if _formats(rule) else rule.id
             yield f"    {_one_line(rule.statement)}"
             if rule.unspecified_with:
                 yield f"    unspecified while broken: {', '.join(rule.unspecified_with)}"
@@ -367,7 +379,7 @@ def _listing_json() -> Iterator[str]:
                 "assumption": None,
             }
         )
-    for rule in RULES.values():
+    for rule in _ALL_RULES.values():
         yield json.dumps(
             {
                 "id": rule.id,

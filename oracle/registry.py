@@ -8,9 +8,10 @@ output are entries with a statement; :mod:`oracle.rules.subscription` finds the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from oracle.formats import Contract, Feature
 from oracle.subject import Subject
@@ -47,7 +48,7 @@ class Finding:
     message: str
 
 
-FindingCheck = Callable[[Subject], Iterator[Finding]]
+FindingCheck = Callable[[Subject], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +147,16 @@ def rules_of(contract: Contract, *levels: Level) -> list[Rule]:
     ]
 
 
+@cache
+def _listed(contract: Contract, level: Level) -> tuple[str, ...]:
+    return tuple(entry.id for entry in rules_of(contract, level))
+
+
 def findings(subject: Subject, level: Level) -> list[Finding]:
     """What the rules or the hazards find in *subject*, in the order of the registry."""
     found: list[Finding] = []
-    for entry in RULES.values():
-        if entry.level is level and subject.contract.has(entry.feature):
-            found.extend(CHECKS[entry.id](subject))
+    for id in _listed(subject.contract, level):
+        found += CHECKS[id](subject)
     return found
 
 
@@ -168,8 +173,7 @@ def _add(entry: Rule, check: FindingCheck) -> None:
 
 
 def _findings_of(entry: Rule, check: PlaceCheck) -> FindingCheck:
-    def findings_of(subject: Subject) -> Iterator[Finding]:
-        for pointer, message in check(subject):
-            yield entry.at(pointer, message)
+    def findings_of(subject: Subject) -> list[Finding]:
+        return [entry.at(pointer, message) for pointer, message in check(subject)]
 
     return findings_of

@@ -278,15 +278,19 @@ def _toml(directory: Path) -> dict[str, Any]:
         raise EngineUnavailable(f"{directory / 'Cargo.toml'} cannot be read: {error}") from error
 
 
+def build_in(directory: Path) -> Build | None:
+    """The build in a directory, or none: never finished, or left by another version of this."""
+    try:
+        fields = json.loads((directory / "build.json").read_text())
+        return Build(**{**fields, "features": tuple(fields["features"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
 def built() -> list[Build]:
     """Every engine that is built, by release."""
-    found = []
-    for record in (cache_directory() / "engines").glob("*/build.json"):
-        try:
-            fields = json.loads(record.read_text())
-            found.append(Build(**{**fields, "features": tuple(fields["features"])}))
-        except (OSError, ValueError, TypeError, KeyError):
-            continue  # By another version of this program; `engine remove --all` takes it.
+    directories = (cache_directory() / "engines").glob("*/")
+    found = [build for directory in directories if (build := build_in(directory)) is not None]
     return sorted(found, key=lambda build: (build.release, build.key))
 
 
@@ -297,16 +301,15 @@ def find(engine: str | Path) -> Build:
         EngineUnavailable: there is none.
 
     """
-    builds = built()
     if isinstance(engine, str) and "+" in engine:
-        for build in builds:
+        for build in built():
             if build.release == engine:
                 return build
     wanted = target(engine)
-    for build in builds:
-        if (build.release, build.key) == (wanted.release, wanted.key):
-            return build
-    before = any(build.release == wanted.release for build in builds)
+    present = build_in(wanted.directory)
+    if present is not None:
+        return present
+    before = any(build.release == wanted.release for build in built())
     why = "was built from other source than is here now" if before else "is not built"
     raise EngineUnavailable(f"laminar-core {wanted.release} {why}; run: {wanted.build_command}")
 

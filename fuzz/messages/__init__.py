@@ -55,7 +55,7 @@ class Messages:
         # One expression for all, with one group for each message, is many times quicker than one
         # after the other; so the named groups inside must not count.
         choice = "|".join(f"({_PART.sub('?:', entry.pattern)})" for entry in self.entries)
-        self._fullmatch = re.compile(choice).fullmatch
+        self._fullmatch = re.compile(choice, re.DOTALL).fullmatch
 
     def message_of(self, text: str) -> Message | None:
         """The entry that takes *text*, if one does."""

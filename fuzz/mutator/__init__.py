@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 
 from fuzz.mutator.breaks import BREAKS, prepare
@@ -136,11 +137,9 @@ class Mutator:
         manifest = self._sealer.seal(root[0])
         prepare(manifest, chosen.needs, self._form, values)
         root[0] = manifest = self._sealer.seal(manifest)
-        try:
+        # Sealing may take away what the break needs: then this is a sealed manifest.
+        with suppress(IndexError, KeyError, TypeError, ValueError):
             chosen.change(manifest, values)
-        except (IndexError, KeyError, TypeError, ValueError):
-            # Sealing took away what the break needs, which happens: then this is a sealed one.
-            pass
 
     def _change(self, root: list[Tree], times: int) -> None:
         for _ in range(times):

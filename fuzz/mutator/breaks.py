@@ -222,7 +222,9 @@ def _mixed(manifest: Manifest, values: Values) -> None:
     first = manifest["channel_progress"][0]
     reserved = {**first, "input_channel": [0]}
     other = {**first, "input_channel": values.pick(([1], [0, 0], [0, 1]))}
-    rest = [one for one in manifest["channel_progress"] if one["source_name"] != first["source_name"]]
+    rest = [
+        one for one in manifest["channel_progress"] if one["source_name"] != first["source_name"]
+    ]
     manifest["channel_progress"] = [reserved, other, *rest]
 
 
@@ -377,7 +379,9 @@ def _partition(manifest: Manifest, values: Values) -> None:
 def _owner(manifest: Manifest, values: Values) -> None:
     stream = manifest["subscription_output"]["streams"][0]
     if values.chance(0.5):
-        manifest["owned_vnodes"] = [v for v in manifest["owned_vnodes"] if v != stream["ranges"][0]["partition"]] or [0]
+        manifest["owned_vnodes"] = [
+            v for v in manifest["owned_vnodes"] if v != stream["ranges"][0]["partition"]
+        ] or [0]
     else:
         stream["ranges"][-1]["partition"] += 1
 
@@ -498,7 +502,9 @@ BREAKS: tuple[Break, ...] = (
     Break(_OUTPUT, _segment("row_count", _is(0, 1))),
     Break(
         _OUTPUT,
-        _segment("encoded_length", _is(0, 1, MAX_OUTPUT_SEGMENT_BYTES, MAX_OUTPUT_SEGMENT_BYTES + 1)),
+        _segment(
+            "encoded_length", _is(0, 1, MAX_OUTPUT_SEGMENT_BYTES, MAX_OUTPUT_SEGMENT_BYTES + 1)
+        ),
     ),
     Break(("channel_progress",), _swap("channel_progress")),
     Break(("channel_progress",), _mixed),
@@ -506,8 +512,12 @@ BREAKS: tuple[Break, ...] = (
     Break(_SOURCES, _no_input),
     Break(("channel_progress",), _sentinel),
     Break(("channel_progress",), _sentinel),
-    Break(_SOURCES, _roster([[[0]], [[0], [1]], [[], [1]], [[2], [1]], [[1], [1]], [], [[1], [2]]])),
-    Break(_SOURCES, _roster([[[0]], [[0], [1]], [[], [1]], [[2], [1]], [[1], [1]], [], [[1], [2]]])),
+    Break(
+        _SOURCES, _roster([[[0]], [[0], [1]], [[], [1]], [[2], [1]], [[1], [1]], [], [[1], [2]]])
+    ),
+    Break(
+        _SOURCES, _roster([[[0]], [[0], [1]], [[], [1]], [[2], [1]], [[1], [1]], [], [[1], [2]]])
+    ),
     Break(_REFERENCES, _swap("referenced_chunks")),
     Break(_REFERENCES, _far_reference),
     Break(_REFERENCES, _set("referenced_chunks", 0, "sha256", to=_is("", "0" * 63, "G" * 64))),

@@ -26,7 +26,6 @@ from oracle.digests import NODE_SUBSCRIPTION_DOMAIN
 Manifests = Callable[[], Manifest]
 
 
-
 def repeated(manifest: Manifest, values: Values, room: int) -> Manifest:
     """*manifest* with one of its lists made long: up to *room* bytes, most often far fewer."""
     names = [name for name, value in manifest.items() if isinstance(value, list) and value]

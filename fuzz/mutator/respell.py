@@ -9,8 +9,19 @@ from fuzz.mutator.values import Values
 
 _SHORT = {'"': '\\"', "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # What stands where only white space may: four kinds that are allowed, and some that are not.
-_SPACES = (b" ", b"\t", b"\n", b"\r", b"\r\n  ", b"\f", b"\v", b"\xc2\xa0", b"\xef\xbb\xbf", b"//\n")
-_STRUCTURAL = b'{}[]:,'
+_SPACES = (
+    b" ",
+    b"\t",
+    b"\n",
+    b"\r",
+    b"\r\n  ",
+    b"\f",
+    b"\v",
+    b"\xc2\xa0",
+    b"\xef\xbb\xbf",
+    b"//\n",
+)
+_STRUCTURAL = b"{}[]:,"
 
 
 def respell(document: bytes, values: Values) -> bytes:

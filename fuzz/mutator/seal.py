@@ -269,8 +269,7 @@ class Sealer:
             intents = self._entries(m["sink_artifact_intents"], _NO_INTENT)
             by_name = {intent["sink_name"]: intent for intent in intents}
             m["sink_artifact_intents"] = [
-                by_name.get(sink["sink_name"])
-                or {**sink, "payload": None, "sha256": _NO_INTENT}
+                by_name.get(sink["sink_name"]) or {**sink, "payload": None, "sha256": _NO_INTENT}
                 for sink in sinks
             ]
 

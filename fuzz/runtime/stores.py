@@ -12,6 +12,7 @@ from fuzz.comparison import Outcome, compare, contract_of
 from fuzz.engines import InProcessEngine
 from fuzz.runtime.model import Violation
 from oracle import Stage
+from oracle.store import audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,12 @@ class Examiner:
             Violation: something is wrong with it, or oracle and engine do not agree on it.
 
         """
+        report = audit(store)
+        if not report.clean:
+            told = [
+                f"{one.file} {one.place}: {one.message} ({one.rule})" for one in report.findings
+            ]
+            raise Violation(f"audit: {report.findings[0].rule}", "; ".join(told))
         manifests = sorted(store.glob("nodes/*/checkpoints/*/manifest.json"))
         for manifest in manifests:
             self._judge(manifest, key_groups)

@@ -106,8 +106,9 @@ class Chain:
             beyond = protected is not None and reference.epoch <= protected.epoch
             if beyond and reference != protected:
                 break
-            if newer is not None and self._retired_elsewhere(reference, protected):
-                return newer
+            if newer is not None and protected is None and self._has_gone(reference):
+                self._report_retired(reference)
+                return None
             index = self._index(reference, named)
             if index is None:
                 return None
@@ -132,12 +133,21 @@ class Chain:
         )
         return None
 
-    def _retired_elsewhere(
-        self, reference: CommittedCheckpointRef, protected: CommittedCheckpointRef | None
-    ) -> bool:
-        """Whether a cluster's own records, which are not in the store, may have ended the chain."""
-        unknown = protected is None and self._control.head is None
-        return unknown and index_key(reference) not in self._reader.inventory.indexes
+    def _has_gone(self, reference: CommittedCheckpointRef) -> bool:
+        """Whether neither index nor manifests of a cut are there."""
+        inventory = self._reader.inventory
+        return index_key(reference) not in inventory.indexes and all(
+            key[1] != reference.checkpoint_id for key in inventory.manifests
+        )
+
+    def _report_retired(self, reference: CommittedCheckpointRef) -> None:
+        """Without a retention head nothing may be retired, but of a cluster that is elsewhere."""
+        if self._control.head is None:
+            self._reader.complete = False
+            return
+        file = retention_head(self._control.head.deployment_id)
+        message = f"checkpoint {reference.checkpoint_id} has gone, and nothing says why"
+        self._reader.broken(file, registry.RETENTION_MISSING, message)
 
     def _compare_outcome(self, index: Index, named: Named) -> None:
         head = self._control.head

@@ -116,6 +116,8 @@ class Control:
                     file, registry.STORE_DEPLOYMENT, f"the store is {self.deployment}'s"
                 )
         if self.deployment not in self.reader.inventory.retention_deployments:
+            if self.reader.inventory.retention_deployments:
+                self._retention_unknown()
             return None
         file = retention_head(self.deployment)
         head = self.reader.record(
@@ -139,10 +141,13 @@ class Control:
         if place is not None:
             self.reader.find(file, place[0], place[2], place[1])
         if head is None or place is not None:
-            # What has been retired is not known now, nor how far the chain goes.
-            self.reader.complete = self.retention_known = False
+            self._retention_unknown()
             return None
         return head.state
+
+    def _retention_unknown(self) -> None:
+        """Take it that nobody knows what has been retired, nor how far the chain goes."""
+        self.reader.complete = self.retention_known = False
 
 
 def _head_defects(head: CheckpointDecisionHead, deployment: str) -> Iterator[tuple[str, str, str]]:

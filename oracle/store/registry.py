@@ -92,6 +92,9 @@ DECISIONS_STALE = _rule(
 DECISIONS_INDEX = _rule(
     "decisions.index", "latest_commit's scope or fence is not that of the index it names."
 )
+RETENTION_MISSING = _rule(
+    "retention.missing", "A cut of the chain has been retired, and there is no retention head."
+)
 RETENTION_DECODE = _rule(
     "retention.decode", "The retention head is above 64 KiB or does not decode."
 )

@@ -122,7 +122,9 @@ def with_item(items: tuple[Item, ...], index: int, **changes: Any) -> tuple[Item
     return (*items[:index], changed, *items[index + 1 :])
 
 
-def edit(manifest: CheckpointManifest, field: str, index: int, **changes: Any) -> CheckpointManifest:
+def edit(
+    manifest: CheckpointManifest, field: str, index: int, **changes: Any
+) -> CheckpointManifest:
     """*manifest* with fields of one item of a list changed."""
     return replace(manifest, **{field: with_item(getattr(manifest, field), index, **changes)})
 
@@ -225,6 +227,4 @@ def relaid(
         cursor += found.length
     assert cursor <= U64_MAX, "the ranges do not fit"
     lists = {field: tuple(items) for field, items in changes.items()}
-    return replace(
-        manifest, node_data=replace(manifest.node_data, object_length=cursor), **lists
-    )
+    return replace(manifest, node_data=replace(manifest.node_data, object_length=cursor), **lists)

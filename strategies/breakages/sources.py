@@ -103,9 +103,7 @@ def channels_source_unknown(manifest: M, dice: Dice) -> M:
     return edit(manifest, "channel_progress", last, source_name=name)
 
 
-@breakage(
-    "channels.input-empty", having={Trait.PHYSICAL_CHANNEL}, without={Trait.ROSTER}
-)
+@breakage("channels.input-empty", having={Trait.PHYSICAL_CHANNEL}, without={Trait.ROSTER})
 def channels_input_empty(manifest: M, dice: Dice) -> M:
     """The first physical channel of a source is empty."""
     return edit(manifest, "channel_progress", _first_physical(manifest), input_channel=b"")
@@ -141,9 +139,7 @@ def channels_mixed(manifest: M, dice: Dice) -> M:
 @breakage("channels.mixed", "physical", having={Trait.LOGICAL_CHANNEL}, without={Trait.OFFSETS})
 def channels_mixed_physical(manifest: M, dice: Dice) -> M:
     """A physical channel stands beside the reserved one, of which it may be an extension."""
-    index = index_of(
-        manifest.channel_progress, lambda channel: not _is_physical(channel), dice
-    )
+    index = index_of(manifest.channel_progress, lambda channel: not _is_physical(channel), dice)
     more = dice.pick((b"\1", b"\0\0", b"\xff"))
     return _with_channel(manifest, manifest.channel_progress[index], more)
 

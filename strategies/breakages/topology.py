@@ -117,9 +117,7 @@ def owned_domain_local(manifest: M, dice: Dice) -> M:
     return _with_vnode(manifest, manifest.vnode_count)
 
 
-@breakage(
-    "fence.coverage", "vnode-count", having={Trait.CLUSTER}, without={Trait.SUBSCRIPTION}
-)
+@breakage("fence.coverage", "vnode-count", having={Trait.CLUSTER}, without={Trait.SUBSCRIPTION})
 def fence_vnode_count(manifest: M, dice: Dice) -> M:
     """The fence covers one vnode more, or with no room for that one fewer."""
     assert manifest.assignment_fence is not None
@@ -140,9 +138,7 @@ def fence_fewer_vnodes(manifest: M, dice: Dice) -> M:
     """The fence covers one vnode fewer."""
     assert manifest.assignment_fence is not None
     fence = manifest.assignment_fence
-    return replace(
-        manifest, assignment_fence=replace(fence, vnode_count=fence.vnode_count - 1)
-    )
+    return replace(manifest, assignment_fence=replace(fence, vnode_count=fence.vnode_count - 1))
 
 
 @breakage("fence.coverage", "stranger", having={Trait.CLUSTER}, without={Trait.SUBSCRIPTION})
@@ -157,8 +153,10 @@ def stranger_to(manifest: M) -> int:
     known = {member.node_id for member in manifest.assignment_fence.participants}
     known |= {reference.chunk.participant_id for reference in manifest.referenced_chunks}
     last = max(known)
-    return last + 1 if last < U64_MAX else next(
-        node_id for node_id in range(U64_MAX, 0, -1) if node_id not in known
+    return (
+        last + 1
+        if last < U64_MAX
+        else next(node_id for node_id in range(U64_MAX, 0, -1) if node_id not in known)
     )
 
 

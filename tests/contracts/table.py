@@ -66,27 +66,27 @@ def theorem(
     *,
     example: tuple[Any, ...],
     expected: State = State.CONFIRMED,
-    cpu_seconds: float = 5,
+    cpu_seconds: float = 3,
 ) -> Callable[[F], F]:
     """Enter the decorated theorem into the table; its docstring is the statement."""
     return _entering(Kind.THEOREM, expected, cpu_seconds, example)
 
 
-def difference(*, cpu_seconds: float = 5) -> Callable[[F], F]:
+def difference(function: F) -> F:
     """Enter a claim that the engine's behaviour, as transcribed, is expected to refute."""
-    return _entering(Kind.DIFFERENCE, State.REFUTED, cpu_seconds)
+    return _entering(Kind.DIFFERENCE, State.REFUTED, 3)(function)
 
 
 def canary(function: F) -> F:
     """Enter a planted false claim: CrossHair is blind if it does not refute it."""
-    return _entering(Kind.CANARY, State.REFUTED, 5)(function)
+    return _entering(Kind.CANARY, State.REFUTED, 3)(function)
 
 
 def restates(
     kernel: Callable[..., Any],
     *,
     expected: State = State.CONFIRMED,
-    cpu_seconds: float = 5,
+    cpu_seconds: float = 3,
 ) -> Callable[[F], F]:
     """Enter the decorated naive restatement of *kernel*: both must behave alike.
 

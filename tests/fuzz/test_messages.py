@@ -1,6 +1,7 @@
 """Which rule a message of the engine stands for: the patterns are complete and do not overlap."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -100,3 +101,19 @@ def test_message_of_a_later_format_is_unknown_before() -> None:
     earlier = "prepared sink payload byte range overflows"
     assert v9.message_of(earlier) is not None
     assert v10.message_of(earlier) is None
+
+
+@pytest.mark.parametrize("contract", RELEASED, ids=lambda contract: contract.name)
+def test_time_is_linear_in_the_length_of_a_name(contract: Contract) -> None:
+    """A long name made of pieces of messages does not make looking for the rule take long."""
+    messages = messages_of(contract)
+    for entry in entries(contract):
+        before, name, behind = entry.sample.partition(NAME)
+        if name:
+            seconds = []
+            for count in (500, 4_000):
+                text = before + (behind + before) * count
+                start = time.process_time()
+                messages.message_of(text)
+                seconds.append(time.process_time() - start)
+            assert seconds[1] < 0.05 + 16 * seconds[0], entry.sample

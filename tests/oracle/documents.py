@@ -231,8 +231,13 @@ def sealed(document: Document) -> Document:
 
 
 def v9(document: Document) -> Document:
-    """The same document in format v9, which has neither intents nor subscription output."""
+    """The same document in format v9, which has neither intents nor subscription output.
+
+    The bytes of an intent's payload go to the sink's.
+    """
     changed = copy.deepcopy(document)
+    if changed.get("sink_artifact_intents"):
+        changed["prepared_sinks"][0]["payload"] = span(10, 10)
     changed["version"] = 9
     changed["pipeline_identity"]["canonical_version"] = 6
     changed.pop("sink_artifact_intents", None)

@@ -96,14 +96,14 @@ def a_reserved_watermark_is_found_anywhere(channels: list[Channel], index: int) 
     assert found
 
 
-@difference()
+@difference
 def the_engine_ignores_the_order_of_channels(first: Channel, second: Channel) -> None:
     """The engine classifies two channels alike in either order (ledger: reserved-watermark)."""
     assert first != second
     assert engine_classification([first, second]) == engine_classification([second, first])
 
 
-@difference()
+@difference
 def the_engine_does_as_documented(first: Channel, second: Channel) -> None:
     """The engine takes a reserved watermark for an error wherever it stands, as it documents."""
     assert first != second

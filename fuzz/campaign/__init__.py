@@ -1,0 +1,1 @@
+"""Campaigns: workers under a supervisor, what they find, and the reports about it."""

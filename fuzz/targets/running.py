@@ -1,0 +1,77 @@
+"""Run a target under libFuzzer, with the coverage of both sides."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import atheris  # type: ignore[import-untyped]
+
+from fuzz.coverage import OracleCoverage
+from fuzz.engines.coverage import show_fuzzer
+from fuzz.targets import MAX_LENGTH, MUTATING, Target
+
+if TYPE_CHECKING:
+    from fuzz.targets.session import Session
+
+MakeSession = Callable[[OracleCoverage], "Session"]
+"""Makes the session, in the first call of the target: engine and oracle are loaded then."""
+
+AfterInput = Callable[[], None]
+
+# With a collection every few hundred objects, Python would look for cycles that are not there.
+_COLLECT_EVERY = 100_000
+
+
+def run(
+    name: str,
+    seed: int,
+    flags: list[str],
+    make_session: MakeSession,
+    after_input: AfterInput = lambda: None,
+    program: str = sys.argv[0],
+) -> None:
+    """Run target *name* with libFuzzer's *flags* and files; it ends the process.
+
+    *after_input* is called after each input, when nothing about it is left to be done. *program*
+    is what libFuzzer starts where it starts processes like this one.
+    """
+    coverage = OracleCoverage()
+    target: Target | None = None
+
+    def prepare() -> Target:
+        coverage.attach()
+        made: Target = import_module(f"fuzz.targets.{name}").target(make_session(coverage), seed)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_COLLECT_EVERY)
+        return made
+
+    def one_input(data: bytes) -> int:
+        nonlocal target
+        if target is None:
+            target = prepare()
+        too_costly = target.check(data)
+        coverage.hand_over()
+        after_input()
+        return -1 if too_costly else 0
+
+    def mutate(data: bytes, most: int, _seed: int) -> bytes:
+        if target is None or target.mutate is None:
+            changed: bytes = atheris.Mutate(data, most)
+            return changed
+        return target.mutate(data, most)
+
+    def cross(data: bytes, other: bytes, most: int, _seed: int) -> bytes:
+        if target is None or target.cross is None:
+            return data
+        return target.cross(data, other, most)
+
+    own = {"custom_mutator": mutate, "custom_crossover": cross} if name in MUTATING else {}
+    arguments = [program, f"-max_len={MAX_LENGTH}", f"-seed={seed}", *flags]
+    atheris.Setup(arguments, one_input, **own)
+    show_fuzzer()
+    atheris.Fuzz()

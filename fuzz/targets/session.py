@@ -1,0 +1,178 @@
+"""One process's search: compares inputs, counts what was seen, and tells of disagreements."""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fuzz.comparison import Comparison, Outcome, compare
+from fuzz.engines.protocol import Engine, EngineVerdict
+from fuzz.mutator import LARGE
+from oracle import Contract, Verdict
+
+ORACLE_ERROR = "oracle-error"
+"""The outcome where the oracle fails in a way of which it says that it never does."""
+
+USUAL_KEY_GROUPS = frozenset((1, 2, 4, 16, 256, 65_535))
+DEFAULT_KEY_GROUPS = 4
+# A name and its number; or, in the array form, the deployment's id, the ABI and then the number.
+_VNODE_COUNT = re.compile(
+    rb'"vnode_count"\s*:\s*(\d{1,5})|"[-0-9a-fA-F]{36}"\s*,\s*2\s*,\s*(\d{1,5})'
+)
+
+# Encodings and digests are compared for one input in so many; verdicts for each.
+_DEEP_EVERY = 16
+_SLOW_SECONDS = 0.1
+
+
+def key_groups_of(document: bytes) -> int:
+    """The key-group count that a campaign holds *document* against.
+
+    A count is no part of a document, and replaying one must give the same verdict. So it is the
+    first ``vnode_count`` that stands in it where that is a usual one, and else 4.
+    """
+    match = _VNODE_COUNT.search(document)
+    count = int(match[1] or match[2]) if match else 0
+    return count if count in USUAL_KEY_GROUPS else DEFAULT_KEY_GROUPS
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An input on which the two sides differ.
+
+    ``signature`` says how, without what is only true of this one input; ``oracle`` and
+    ``engine`` are what each side says. ``key_groups`` is none where the input is no document.
+    """
+
+    outcome: str
+    signature: str
+    document: bytes
+    key_groups: int | None
+    oracle: tuple[str, ...]
+    engine: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a search has seen so far, by which one can tell that it is not blind."""
+
+    inputs: int = 0
+    decoded: int = 0
+    valid: int = 0
+    rule_sets: Counter[tuple[frozenset[str], frozenset[str]]] = field(default_factory=Counter)
+    """How often the oracle and the engine found exactly these rules broken."""
+    known: Counter[str] = field(default_factory=Counter)
+    """Known divergences by id."""
+    signatures: Counter[str] = field(default_factory=Counter)
+    """Disagreements by signature."""
+
+
+Report = Callable[[Disagreement], None]
+Keep = Callable[[bytes, int], None]
+
+
+class Session:
+    """Compares the oracle and one engine on one input after another."""
+
+    def __init__(
+        self, engine: Engine, contract: Contract, report: Report, keep: Keep | None = None
+    ) -> None:
+        """Hold *engine* against *contract*.
+
+        *report* is told of each disagreement that is not known; *keep* is given every input
+        before it is judged, so that it outlives the process.
+        """
+        self.engine = engine
+        self.contract = contract
+        self.counts = Counts()
+        self._report = report
+        self._keep = keep
+        self._slow: list[Callable[[float], None]] = []
+
+    def when_slow(self, callback: Callable[[float], None]) -> None:
+        """Call *callback* with the seconds of each input that takes long."""
+        self._slow.append(callback)
+
+    def judge(self, document: bytes) -> bool:
+        """Compare both sides on *document*; true if it is too costly to be kept."""
+        counts = self.counts
+        key_groups = key_groups_of(document)
+        if self._keep is not None:
+            self._keep(document, key_groups)
+        counts.inputs += 1
+        deep = counts.inputs % _DEEP_EVERY == 0
+        start = time.perf_counter()
+        try:
+            found = compare(document, self.engine, key_groups, self.contract, deep=deep)
+        except Exception as error:  # whatever it is, it is a finding
+            self._tell(_failed(error, document, key_groups))
+            return False
+        seconds = time.perf_counter() - start
+        if seconds > _SLOW_SECONDS:
+            for callback in self._slow:
+                callback(seconds)
+        if found.oracle.manifest is not None:
+            counts.decoded += 1
+            rules = found.oracle.rules
+            if rules or found.engine_rules:
+                counts.rule_sets[rules, found.engine_rules] += 1
+            else:
+                counts.valid += 1
+        if found.outcome is not Outcome.AGREE:
+            if found.known is not None:
+                counts.known[found.known] += 1
+            else:
+                self._tell(disagreement(found, document, key_groups))
+        return len(document) >= LARGE
+
+    def digest(self, function: str, data: bytes, expected: object, found: object) -> None:
+        """Take note of the digests that both sides give for *data*."""
+        counts = self.counts
+        counts.inputs += 1
+        if expected != found:
+            signature = f"{Outcome.DIGEST.value}: {function}"
+            sides = (f"{function} is {expected!r}",), (f"{function} is {found!r}",)
+            self._tell(Disagreement(Outcome.DIGEST.value, signature, data, None, *sides))
+
+    def _tell(self, disagreement: Disagreement) -> None:
+        self.counts.signatures[disagreement.signature] += 1
+        self._report(disagreement)
+
+
+def disagreement(found: Comparison, document: bytes, key_groups: int) -> Disagreement:
+    """*found* on *document*, in words."""
+    return Disagreement(
+        found.signature.outcome.value,
+        str(found.signature),
+        document,
+        key_groups,
+        oracle_says(found.oracle),
+        engine_says(found.engine),
+    )
+
+
+def oracle_says(verdict: Verdict) -> tuple[str, ...]:
+    """The oracle's verdict in lines."""
+    if verdict.rejection is not None:
+        return (verdict.stage.value, str(verdict.rejection))
+    findings = (f"{one.rule} {one.pointer}: {one.message}" for one in verdict.findings)
+    return (verdict.stage.value, *findings)
+
+
+def engine_says(verdict: EngineVerdict) -> tuple[str, ...]:
+    """The engine's verdict in lines."""
+    place = () if verdict.place is None else (verdict.place,)
+    return (verdict.stage, *verdict.messages, *place)
+
+
+def _failed(error: Exception, document: bytes, key_groups: int) -> Disagreement:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    name = type(error).__name__
+    # The line's text and not its number: the number changes with every edit above it.
+    signature = f"{ORACLE_ERROR}: {name} at `{place.line}`"
+    told = tuple(traceback.format_exception(error))
+    return Disagreement(ORACLE_ERROR, signature, document, key_groups, told, ())
