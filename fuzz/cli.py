@@ -9,9 +9,13 @@ import click
 # Command, and where it lives. A command is imported when it is called, and not before.
 _COMMANDS = {
     "bench": "fuzz.bench_cli",
+    "campaign": "fuzz.campaign_cli",
     "diff": "fuzz.diff_cli",
     "engine": "fuzz.engine_cli",
+    "explain": "fuzz.campaign_cli",
     "ledger": "fuzz.diff_cli",
+    "reduce": "fuzz.campaign_cli",
+    "replay": "fuzz.campaign_cli",
     "runtime": "fuzz.runtime_cli",
 }
 

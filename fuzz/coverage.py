@@ -35,12 +35,13 @@ class OracleCoverage:
         self._counters = (ctypes.c_uint8 * _CAPACITY)()
         self._set = memoryview(self._counters).cast("B").__setitem__
         self._places = (ctypes.c_size_t * (2 * _CAPACITY))()
-        atheris._trace_branch = self._taken.add
         # Comparisons are not traced: the mutator knows the numbers that matter.
         sys.meta_path.insert(0, AtherisMetaPathFinder(_PACKAGES, set(), False, False))
 
     def attach(self) -> None:
         """Show libFuzzer the counters; it must be running already."""
+        # Not earlier: when a fuzzer starts, Atheris puts its own function here.
+        atheris._trace_branch = self._taken.add
         address = ctypes.addressof(self._counters)
         for index in range(_CAPACITY):
             # libFuzzer wants to know of each counter where in the code it is: any name will do.

@@ -76,13 +76,13 @@ def progress(title: str) -> Iterator[Report]:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[crate]}", style="dim"),
+            TextColumn("{task.fields[what]}", style="dim"),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(title, total=None, crate="")
+            task = bar.add_task(title, total=None, what="")
 
-            def show(crate: str, done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total, crate=crate)
+            def show(what: str, done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total, what=what)
 
             yield show
         return
@@ -91,9 +91,9 @@ def progress(title: str) -> Iterator[Report]:
     state = "starting"
     over = threading.Event()
 
-    def note(crate: str, done: int, total: int) -> None:
+    def note(what: str, done: int, total: int) -> None:
         nonlocal state
-        state = f"{done} of {total} crates"
+        state = f"{done} of {total} crates, last {what}" if done else what
 
     def tell() -> None:
         # By the clock and not by the crate: the engine itself is the last one, and the longest.

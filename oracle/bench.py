@@ -27,7 +27,7 @@ from oracle.digests import (
 )
 from oracle.encoding import encode
 from oracle.formats import V10
-from oracle.interpreter import garbage_collection_paused
+from oracle.interpreter import without_garbage_collection
 from oracle.model import (
     ByteRange,
     ChannelProgress,
@@ -268,9 +268,11 @@ class _Document:
         self._tasks: dict[str, Callable[[], object]] = {
             "unit": lambda: json.loads(data),
             "verdict": lambda: judge(data, DEFAULT_KEY_GROUP_COUNT),
-            "text": _as_inside_a_verdict(lambda: parse(data)),
-            "shapes": _as_inside_a_verdict(lambda: decode_manifest(value, V10)),
-            "rules": _as_inside_a_verdict(lambda: validate(manifest, DEFAULT_KEY_GROUP_COUNT)),
+            "text": without_garbage_collection(lambda: parse(data)),
+            "shapes": without_garbage_collection(lambda: decode_manifest(value, V10)),
+            "rules": without_garbage_collection(
+                lambda: validate(manifest, DEFAULT_KEY_GROUP_COUNT)
+            ),
         }
         self._seconds = dict.fromkeys(self._tasks, float("inf"))
 
@@ -290,10 +292,6 @@ class _Document:
     def cost_of_a_byte(self) -> float:
         """Seconds of a verdict for each byte."""
         return self._seconds["verdict"] / len(self.data)
-
-
-def _as_inside_a_verdict(task: Callable[[], object]) -> Callable[[], object]:
-    return garbage_collection_paused()(task)
 
 
 def _seconds(task: Callable[[], object], calls: int) -> float:

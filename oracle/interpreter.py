@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -48,18 +47,21 @@ def with_room_to_recurse(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Leave reference counting to free memory for a while.
+def without_garbage_collection(function: Callable[P, T]) -> Callable[P, T]:
+    """Call *function* while only reference counting frees memory.
 
     A document becomes a tree of a million small objects and no cycle. The collector would walk
     over all of them again and again while the tree grows, for half of the time of a verdict.
     """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not gc.isenabled():
+            return function(*args, **kwargs)
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            gc.enable()
+
+    return call

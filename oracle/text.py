@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NoReturn, TypeAlias
 
 from oracle.constants import MAX_JSON_DEPTH
@@ -141,23 +141,15 @@ def nests_too_deep(value: JsonValue) -> bool:
 
     No type of a manifest nests nearly as deep, so only a rejected document needs to be asked.
     """
-    containers = [value] if type(value) in (list, tuple) else []
+    children = [value]
     for _ in range(MAX_JSON_DEPTH):
-        containers = [
-            child
-            for parent in containers
-            for child in _children(parent)
-            if type(child) in (list, tuple)
-        ]
-    return bool(containers)
+        arrays = [child for child in children if type(child) is list]
+        objects = [child for child in children if type(child) is tuple]
+        children = [*chain.from_iterable(arrays)]
+        children += [member for pairs in objects for _, member in pairs]
+    return any(type(child) in (list, tuple) for child in children)
 
 
 def too_deep() -> DecodeError:
     """The rejection of a document that nests too deep."""
     return DecodeError(Kind.DEPTH, f"arrays and objects nest deeper than {MAX_JSON_DEPTH}")
-
-
-def _children(value: JsonValue) -> Iterable[JsonValue]:
-    if type(value) is tuple:
-        return (member for _, member in value)
-    return value if type(value) is list else ()

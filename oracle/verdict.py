@@ -10,7 +10,7 @@ import oracle.rules  # noqa: F401 - both register their entries
 from oracle.constants import MAX_KEY_GROUP_COUNT
 from oracle.errors import DecodeError
 from oracle.formats import V10, Contract
-from oracle.interpreter import garbage_collection_paused, with_room_to_recurse
+from oracle.interpreter import with_room_to_recurse, without_garbage_collection
 from oracle.model import CheckpointManifest
 from oracle.registry import Finding, Level, findings
 from oracle.shapes import decode_manifest
@@ -44,8 +44,8 @@ class Verdict:
         return frozenset(finding.rule for finding in self.findings)
 
 
-@garbage_collection_paused()
 @with_room_to_recurse
+@without_garbage_collection
 def decode(data: bytes, contract: Contract = V10) -> CheckpointManifest:
     """The manifest that *data* spells, valid or not.
 
@@ -84,7 +84,8 @@ def hazards(
     return findings(subject, Level.HAZARD)
 
 
-@garbage_collection_paused()
+@with_room_to_recurse
+@without_garbage_collection
 def judge(data: bytes, key_groups: int, contract: Contract = V10) -> Verdict:
     """The verdict on *data*; it raises nothing, whatever bytes it is given.
 

@@ -1,7 +1,28 @@
 """Hypothesis strategies for checkpoint manifests, and for what is nearly one."""
 
+from strategies.checkpoints import Checkpoint, Cut, Damage, DamageKind, checkpoints, cuts, damages
 from strategies.corruptions import Corruption, corruptions, unspecified
 from strategies.manifests import manifests
+from strategies.near_misses import NearMiss, near_misses
+from strategies.spellings import Liberty, Spelling, spellings
 from strategies.traits import Trait
 
-__all__ = ["Corruption", "Trait", "corruptions", "manifests", "unspecified"]
+__all__ = [
+    "Checkpoint",
+    "Corruption",
+    "Cut",
+    "Damage",
+    "DamageKind",
+    "Liberty",
+    "NearMiss",
+    "Spelling",
+    "Trait",
+    "checkpoints",
+    "corruptions",
+    "cuts",
+    "damages",
+    "manifests",
+    "near_misses",
+    "spellings",
+    "unspecified",
+]

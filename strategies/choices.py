@@ -27,6 +27,13 @@ class Choices(Dice):
             return True
         return trait not in self.wished.without and self.once_in(odds)
 
+    def length(self, most: int) -> int:
+        """How long a range is: a number from 1 on of up to *most* bytes, as far as wished."""
+        if Trait.LARGE_RANGE in self.wished.without:
+            return 1 + self.number(self.roll(0, 1))
+        size = self.roll(0, most)
+        return 1 + self.number(size)
+
 
 @cache
 def _bytes(size: int) -> SearchStrategy[bytes]:

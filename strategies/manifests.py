@@ -87,7 +87,7 @@ def manifests(
 def _manifests(
     draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None
 ) -> CheckpointManifest:
-    scene = _draw_scene(draw, contract, wished, key_groups)
+    scene = draw_scene(draw, contract, wished, key_groups)
     participant_id, owned = _place(Choices(draw, wished, 4), scene)
     return draw_part(draw, wished, scene, participant_id, owned)
 
@@ -102,7 +102,7 @@ _HEADERS = st.tuples(
 )
 
 
-def _draw_scene(draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None) -> Scene:
+def draw_scene(draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None) -> Scene:
     choices = Choices(draw, wished, 16)
     cluster = choices.has(Trait.CLUSTER)
     older = choices.roll(*_older_counts(wished))
@@ -482,7 +482,7 @@ def _frames(choices: Choices, owned: Sequence[int], older: int) -> list[_Placed]
         _Placed(
             key,
             asked[index] if index < len(asked) else choices.pick(places),
-            1 + choices.number(choices.roll(0, 3)),
+            choices.length(3),
             choices.roll(0, 3),
         )
         for index, key in enumerate(_keys(choices, owned, fewest))
@@ -624,6 +624,6 @@ def _payloads(
     payloads: Payloads = []
     for index, name in enumerate(names):
         kind = asked[index] if index < len(asked) else choices.pick(allowed)
-        filled = 1 + choices.number(choices.roll(0, 2)) if kind == _FILLED else 0
+        filled = choices.length(2) if kind == _FILLED else 0
         payloads.append((name, None if kind == _ABSENT else filled))
     return payloads

@@ -36,6 +36,10 @@ LONG_NAME_LENGTH = 200
 """From this many characters on, a name is called long."""
 
 
+SMALL_RANGE = 256
+"""Ranges of more bytes than this are called large."""
+
+
 class Trait(Enum):
     """A feature of a manifest; the value is its name in reports."""
 
@@ -164,6 +168,11 @@ class Trait(Enum):
         "vnode-frame",
         "a frame is of one vnode",
         lambda m: any(isinstance(f.key, Vnode) for f in m.state_frames),
+    )
+    LARGE_RANGE = (
+        "large-range",
+        "a range is longer than 256 bytes",
+        lambda m: any(part.length > SMALL_RANGE for part in _ranges(m)),
     )
     U64_END = (
         "u64-end",
@@ -372,6 +381,7 @@ _IMPLIED = {
     Trait.ASSIGNMENT_VERSION: {Trait.OFFSETS},
     Trait.SEVERAL_OLDER_OBJECTS: {Trait.OLDER_FRAME},
     Trait.FOREIGN_OBJECT: {Trait.OLDER_FRAME},
+    Trait.U64_END: {Trait.LARGE_RANGE},
     Trait.PREPARED_SINK: {Trait.SINK},
     Trait.SEVERAL_PREPARED_SINKS: {Trait.PREPARED_SINK},
     Trait.SINK_ABSENT: {Trait.PREPARED_SINK},
@@ -411,6 +421,10 @@ _ONE_OF = (
             Trait.WATERMARK,
         },
         {Trait.LOGICAL_CHANNEL, Trait.PHYSICAL_CHANNEL},
+    ),
+    (
+        {Trait.LARGE_RANGE},
+        {Trait.CURRENT_FRAME, Trait.OLDER_FRAME, Trait.SINK_PAYLOAD, Trait.INTENT_PAYLOAD},
     ),
     (
         {Trait.PREPARED_SINK},

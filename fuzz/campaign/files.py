@@ -11,7 +11,7 @@ from typing import Any
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write *content* to *path*; when this returns it is on the disk, and before that nothing is."""
+    """Write *content* to *path*: afterwards all of it is on the disk, and before that nothing."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with os.fdopen(descriptor, "wb") as file:

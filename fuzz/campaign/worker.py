@@ -79,9 +79,7 @@ class Worker:
         job = self._job
         # libFuzzer gives the process that it starts flags of its own, behind the job's.
         flags = list(sys.argv[2:] or job.flags)
-        run(
-            job.target, job.seed, flags, self._make_session, self._after_input, program=job.program
-        )
+        run(job.target, job.seed, flags, self._make_session, self._after_input, program=job.program)
 
     def _make_session(self, coverage: OracleCoverage) -> Session:
         from fuzz.campaign.canary import plant_from_environment

@@ -13,12 +13,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fuzz.engines.builds import BRIDGE, RUST_FLAGS, Build, Target, bridge_sources, cache_directory
+from fuzz.engines.builds import (
+    BRIDGE,
+    RUST_FLAGS,
+    Build,
+    Target,
+    bridge_sources,
+    build_in,
+    cache_directory,
+)
 from fuzz.engines.inprocess import InProcessEngine
 from fuzz.engines.protocol import EngineUnavailable
 
 Report = Callable[[str, int, int], None]
-"""Called with what was just compiled, how many crates are done, and about how many there are."""
+"""Called with what was just done, how many crates are compiled, and about how many there are."""
 
 _DEPENDENCY = re.compile(r"^laminar-core = .*$", re.MULTILINE)
 
@@ -39,19 +47,24 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
 
     """
     cargo, rustc = tools()
-    version = _output(rustc, "-vV")
-    with alone():
-        try:
-            record = json.loads((target.directory / "build.json").read_text())
-            present = Build(**{**record, "features": tuple(record["features"])})
-            if present.rustc == version.splitlines()[0] and not again:
-                return present, False
-        except (OSError, ValueError, TypeError, KeyError):
-            pass  # Not built, or by another version of this program.
+    cache_directory().mkdir(parents=True, exist_ok=True)
+    version = _output(rustc, "-vV", directory=_directory(target))
+    compiler = version.splitlines()[0]
+
+    def present() -> Build | None:
+        found = build_in(target.directory)
+        return found if found is not None and found.rustc == compiler else None
+
+    if not again and (found := present()) is not None:
+        return found, False
+    with alone(report):
+        # Another process may have built it in the meantime.
+        if not again and (found := present()) is not None:
+            return found, False
         start = time.monotonic()
         crate = _lay_out(target)
         library = _compile(cargo, crate, target, _host(version), report)
-        return _install(target, library, version.splitlines()[0], time.monotonic() - start), True
+        return _install(target, library, compiler, time.monotonic() - start), True
 
 
 def tools() -> tuple[str, str]:
@@ -62,7 +75,7 @@ def tools() -> tuple[str, str]:
             "building an engine needs Rust, and there is no cargo here: "
             "install it from https://rustup.rs"
         )
-    if shutil.which(os.environ.get("CC", "cc")) is None:
+    if shutil.which("cc") is None:
         raise EngineUnavailable(
             "building an engine needs a C compiler to link with, and there is no cc here: "
             "install gcc or clang (on Debian and Ubuntu: apt-get install build-essential)"
@@ -70,8 +83,13 @@ def tools() -> tuple[str, str]:
     return cargo, rustc
 
 
-def _output(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _directory(target: Target) -> Path:
+    """Where to run the tools: a checkout may choose its toolchain and its registries."""
+    return target.checkout or cache_directory()
+
+
+def _output(*command: str, directory: Path) -> str:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise EngineUnavailable(f"{' '.join(command)} failed: {done.stderr.strip()}")
     return done.stdout
@@ -82,11 +100,16 @@ def _host(version: str) -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def alone(report: Report | None = None) -> Iterator[None]:
     """Let one build run at a time: they share the compiled dependencies."""
     cache_directory().mkdir(parents=True, exist_ok=True)
     with (cache_directory() / "build.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if report is not None:
+                report("waiting for another build to end", 0, 1)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -126,13 +149,15 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
         options += ["--features", ",".join(target.features)]
     if target.checkout is None:
         options.append("--locked")
-    about = count_crates(cargo, options, environment)
+    directory = _directory(target)
+    about = count_crates(cargo, options, environment, directory)
     log = cache_directory() / "build.log"
     with log.open("w+") as errors:
         with subprocess.Popen(
             # With a target given, build scripts and macros stay without the flags.
             [cargo, "build", "--release", "--message-format=json-render-diagnostics", *options],
             env=environment,
+            cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -150,10 +175,14 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
     return library
 
 
-def count_crates(cargo: str, options: list[str], environment: dict[str, str]) -> int:
+def count_crates(
+    cargo: str, options: list[str], environment: dict[str, str], directory: Path | None = None
+) -> int:
     """About how many crates a build with these options compiles."""
     tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", "--no-dedupe", *options]
-    done = subprocess.run(tree, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        tree, env=environment, cwd=directory, capture_output=True, text=True, check=False
+    )
     # Only the progress bar depends on it, and the build itself will say what is wrong.
     return len({tuple(line.split()[:2]) for line in done.stdout.splitlines()})
 

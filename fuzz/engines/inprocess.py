@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
+from os import PathLike
 from pathlib import Path
 from typing import NoReturn, ParamSpec, Protocol, TypeVar, cast
 
@@ -203,14 +204,14 @@ class InProcessEngine:
         return self._call(self._bridge.view_log_segment_limit, participants)
 
     def save_checkpoint(
-        self, root: str, manifest: bytes, node_data: bytes, key_groups: int
+        self, root: str | PathLike[str], manifest: bytes, node_data: bytes, key_groups: int
     ) -> bytes:
         """See `StoreEngine.save_checkpoint`."""
         return self._call(self._bridge.save_checkpoint, root, manifest, node_data, key_groups)
 
     def load_manifest(
         self,
-        root: str,
+        root: str | PathLike[str],
         participant_id: int,
         checkpoint_id: int,
         key_groups: int,
@@ -223,7 +224,7 @@ class InProcessEngine:
 
     def load_node_data_ranges(
         self,
-        root: str,
+        root: str | PathLike[str],
         participant_id: int,
         checkpoint_id: int,
         object_length: int,
@@ -240,7 +241,7 @@ class InProcessEngine:
         )
 
     def load_prepared_sink_descriptors(
-        self, root: str, manifest: bytes, key_groups: int
+        self, root: str | PathLike[str], manifest: bytes, key_groups: int
     ) -> list[tuple[str, bytes | None]]:
         """See `StoreEngine.load_prepared_sink_descriptors`."""
         return self._call(self._bridge.load_prepared_sink_descriptors, root, manifest, key_groups)

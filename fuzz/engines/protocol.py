@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Literal, Protocol
 
 Stage = Literal["decode", "invalid", "valid", "panic", "hang", "crash"]
@@ -52,7 +53,7 @@ class EngineVerdict:
         stage: where it ended: `decode` (it is no manifest), `invalid`, `valid`, or one of the
             failures `panic`, `hang` and `crash`.
         messages: the decoder's error, or every validation message, in the engine's words and
-            order; or what is known of a failure.
+            order (which it does not promise); or what is known of a failure.
         canonical: the canonical encoding, if it was asked for and the document decoded.
         place: file, line and column of a panic.
 
@@ -150,13 +151,13 @@ class StoreEngine(Engine, Protocol):
     """
 
     def save_checkpoint(
-        self, root: str, manifest: bytes, node_data: bytes, key_groups: int
+        self, root: str | PathLike[str], manifest: bytes, node_data: bytes, key_groups: int
     ) -> bytes:
         """Save a manifest and its node data; give the manifest as the engine wrote it."""
 
     def load_manifest(
         self,
-        root: str,
+        root: str | PathLike[str],
         participant_id: int,
         checkpoint_id: int,
         key_groups: int,
@@ -169,7 +170,7 @@ class StoreEngine(Engine, Protocol):
 
     def load_node_data_ranges(
         self,
-        root: str,
+        root: str | PathLike[str],
         participant_id: int,
         checkpoint_id: int,
         object_length: int,
@@ -178,7 +179,7 @@ class StoreEngine(Engine, Protocol):
         """Load parts, each an offset and a length, of an object of that exact length."""
 
     def load_prepared_sink_descriptors(
-        self, root: str, manifest: bytes, key_groups: int
+        self, root: str | PathLike[str], manifest: bytes, key_groups: int
     ) -> list[tuple[str, bytes | None]]:
         """Every prepared sink's name and payload, each verified under its own digest."""
 

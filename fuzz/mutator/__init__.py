@@ -26,12 +26,10 @@ from oracle import V10, Contract
 ByteMutation = Callable[[bytes, int], bytes]
 """Changes bytes without knowing what they are, within a length in bytes."""
 
-# Share of the time that large documents may take, and how long before the first.
-_LARGE_SHARE = 0.05
-_FIRST_LARGE_SECONDS = 3.0
-LARGE = 256 * 1024
-"""From this length in bytes on, a document counts as large."""
-
+# Share of the time that large documents may take: while not every limit was tried once, and then.
+_FIRST_LARGE_SHARE = 0.2
+_LARGE_SHARE = 0.02
+_FIRST_LARGE_SECONDS = 2.0
 
 class Mutator:
     """Mutates and crosses documents of one contract, reproducibly for a seed."""
@@ -90,10 +88,7 @@ class Mutator:
         values = self._values
         if values.chance(0.1):
             return self._bytewise(document, most)
-        if values.chance(0.01) and self._large_is_due():
-            made = self._large(document, most)
-        else:
-            made = self._changed(document, most)
+        made = self._changed(document, most)
         return made if len(made) <= most else document[:most]
 
     def _changed(self, document: bytes, most: int) -> bytes:
@@ -182,26 +177,28 @@ class Mutator:
 
     # --- large documents ---------------------------------------------------------------------
 
-    def _large_is_due(self) -> bool:
+    def large_is_due(self) -> bool:
+        """Whether large documents have had less than their share of the time."""
         running = time.monotonic() - self._started
-        return running > _FIRST_LARGE_SECONDS and self._large_seconds < running * _LARGE_SHARE
+        all_made = self._limits is None or self._limits.all_made
+        share = _LARGE_SHARE if all_made else _FIRST_LARGE_SHARE
+        return running > _FIRST_LARGE_SECONDS and self._large_seconds < running * share
 
     def took(self, seconds: float) -> None:
-        """Take note that a large document took *seconds* to make or to judge."""
+        """Take note that a large document took *seconds* to make and judge."""
         self._large_seconds += seconds
 
-    def _large(self, document: bytes, most: int) -> bytes:
-        start = time.monotonic()
-        if self._limits is not None and self._values.chance(0.6):
-            made = self._limits.next()
-        else:
-            try:
-                manifest = self._sealer.seal(read(document))
-            except (ValueError, RecursionError):
-                manifest = self.fresh()
-            made = write(self._sealer.seal(repeated(manifest, self._values, most)))
-        self.took(time.monotonic() - start)
-        return made
+    def large(self, document: bytes, most: int) -> bytes:
+        """A large document: one at a limit of the contract, or one made from *document*."""
+        limits = self._limits
+        if limits is not None and (not limits.all_made or self._values.chance(0.5)):
+            return limits.next()
+        try:
+            manifest = self._sealer.seal(read(document))
+        except (ValueError, RecursionError):
+            manifest = self.fresh()
+        made = write(self._sealer.seal(repeated(manifest, self._values, most)))
+        return made if len(made) <= most else document
 
 
 _TRIES = 12

@@ -46,3 +46,31 @@ def literal(text: str) -> str:
 def again(name: str, number: int) -> str:
     """A name that is written as *name*, beside another that is."""
     return f"{name}{_AGAIN}{number}"
+
+
+def read_exactly(document: bytes) -> Tree:
+    """The tree of *document* with its repeated names and the spelling of its numbers.
+
+    Written again, only white space and the spelling of strings may differ. Raises as
+    :func:`read` does.
+    """
+
+    def members(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
+        made: dict[str, Tree] = {}
+        for number, (name, value) in enumerate(pairs):
+            made[again(name, number) if name in made else name] = value
+        return made
+
+    def integer(text: str) -> Tree:
+        return int(text) if len(text) <= _EXACT_DIGITS and str(int(text)) == text else literal(text)
+
+    return json.loads(
+        document.decode(),
+        object_pairs_hook=members,
+        parse_float=literal,
+        parse_int=integer,
+        parse_constant=literal,
+    )
+
+
+_EXACT_DIGITS = 40

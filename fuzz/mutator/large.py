@@ -179,12 +179,17 @@ class Limits:
         roster = MAX_CHECKPOINT_PARTICIPANTS
         self._makers: list[Callable[[Manifest], Manifest]] = [
             lambda m: participants(m, roster + 1),
-            lambda m: participants(m, roster),
-            lambda m: of_size(m, size + 1),
-            lambda m: of_size(m, size),
             lambda m: many_segments(m, segment, most + 1),
+            lambda m: of_size(m, size + 1),
+            lambda m: participants(m, roster),
             lambda m: many_segments(m, segment, most),
+            lambda m: of_size(m, size),
         ]
+
+    @property
+    def all_made(self) -> bool:
+        """Whether each of them was made once."""
+        return self._next >= len(self._makers)
 
     def next(self) -> bytes:
         """The next of them, over and over."""

@@ -55,6 +55,7 @@ class Sealer:
         """Repair to what *contract* asks for; *values* draws what has to be made up."""
         self._contract = contract
         self._values = values
+        self._key_groups: tuple[int, ...] = KEY_GROUPS
         self._form = manifest_form(contract)
         self._features = "subscription_output" in self._form.fields
         self.parts: tuple[Callable[[Manifest], None], ...] = (
@@ -71,8 +72,14 @@ class Sealer:
             self._subscription,
         )
 
-    def seal(self, tree: Tree, left_out: int | None = None) -> Manifest:
-        """Repair *tree*, in place where that works, without the part numbered *left_out*."""
+    def seal(
+        self, tree: Tree, left_out: int | None = None, key_groups: int | None = None
+    ) -> Manifest:
+        """Repair *tree*, in place where that works, without the part numbered *left_out*.
+
+        With *key_groups*, it gets as many vnodes.
+        """
+        self._key_groups = KEY_GROUPS if key_groups is None else (key_groups,)
         try:
             return self._sealed(tree, left_out)
         except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError):
@@ -86,6 +93,16 @@ class Sealer:
                 part(tree)
         assert isinstance(tree, dict)
         return tree
+
+    def derive(self, tree: Tree) -> None:
+        """Make right again what follows from the rest: ranges, counts and the digest.
+
+        What is wrong in *tree* stays wrong; raises what a tree of other forms makes it raise.
+        """
+        self._layout(tree)
+        self._counts(tree)
+        if tree.get("subscription_output") is not None:
+            reseal_output(tree["subscription_output"])
 
     # --- types -------------------------------------------------------------------------------
 
@@ -148,8 +165,8 @@ class Sealer:
 
     def _topology(self, m: Manifest) -> None:
         count = m["vnode_count"]
-        if count not in KEY_GROUPS:
-            count = m["vnode_count"] = self._values.pick(KEY_GROUPS)
+        if count not in self._key_groups:
+            count = m["vnode_count"] = self._values.pick(self._key_groups)
         fence = m["assignment_fence"]
         if fence is None:
             m["participant_id"] = oracle.LOCAL_NODE_ID

@@ -29,11 +29,10 @@ MAX_LENGTH = 16 * 1024 * 1024
 class Target:
     """What is done with an input, and how inputs are made from inputs.
 
-    ``check`` gives true for an input that libFuzzer should not keep, because it costs too much.
-    ``mutate`` takes an input and the greatest length; ``cross`` two inputs and that. Without
+    ``check`` raises nothing for what it finds. ``mutate`` takes an input and the greatest length; ``cross`` two inputs and that. Without
     them libFuzzer changes bytes.
     """
 
-    check: Callable[[bytes], bool]
+    check: Callable[[bytes], None]
     mutate: Callable[[bytes, int], bytes] | None = None
     cross: Callable[[bytes, bytes, int], bytes] | None = None

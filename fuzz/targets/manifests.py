@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import atheris  # type: ignore[import-untyped]
@@ -17,8 +18,17 @@ def target(session: Session, seed: int) -> Target:
     from fuzz.mutator import Mutator
 
     mutator = Mutator(session.contract, seed, atheris.Mutate)
-    session.when_slow(mutator.took)
-    return Target(session.judge, mutator.mutate, mutator.cross)
+
+    def mutate(document: bytes, most: int) -> bytes:
+        # libFuzzer would keep a large document and mutate it over and over, seconds each time;
+        # so it does not get to see any.
+        if mutator.large_is_due():
+            start = time.monotonic()
+            session.judge(mutator.large(document, most))
+            mutator.took(time.monotonic() - start)
+        return mutator.mutate(document, most)
+
+    return Target(session.judge, mutate, mutator.cross)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field
 
 from fuzz.comparison import Comparison, Outcome, compare
 from fuzz.engines.protocol import Engine, EngineVerdict
-from fuzz.mutator import LARGE
 from oracle import Contract, Verdict
 
 ORACLE_ERROR = "oracle-error"
@@ -26,7 +24,6 @@ _VNODE_COUNT = re.compile(
 
 # Encodings and digests are compared for one input in so many; verdicts for each.
 _DEEP_EVERY = 16
-_SLOW_SECONDS = 0.1
 
 
 def key_groups_of(document: bytes) -> int:
@@ -91,30 +88,20 @@ class Session:
         self.counts = Counts()
         self._report = report
         self._keep = keep
-        self._slow: list[Callable[[float], None]] = []
 
-    def when_slow(self, callback: Callable[[float], None]) -> None:
-        """Call *callback* with the seconds of each input that takes long."""
-        self._slow.append(callback)
-
-    def judge(self, document: bytes) -> bool:
-        """Compare both sides on *document*; true if it is too costly to be kept."""
+    def judge(self, document: bytes) -> None:
+        """Compare both sides on *document*."""
         counts = self.counts
         key_groups = key_groups_of(document)
         if self._keep is not None:
             self._keep(document, key_groups)
         counts.inputs += 1
         deep = counts.inputs % _DEEP_EVERY == 0
-        start = time.perf_counter()
         try:
             found = compare(document, self.engine, key_groups, self.contract, deep=deep)
         except Exception as error:  # whatever it is, it is a finding
             self._tell(_failed(error, document, key_groups))
-            return False
-        seconds = time.perf_counter() - start
-        if seconds > _SLOW_SECONDS:
-            for callback in self._slow:
-                callback(seconds)
+            return
         if found.oracle.manifest is not None:
             counts.decoded += 1
             rules = found.oracle.rules
@@ -127,7 +114,6 @@ class Session:
                 counts.known[found.known] += 1
             else:
                 self._tell(disagreement(found, document, key_groups))
-        return len(document) >= LARGE
 
     def digest(self, function: str, data: bytes, expected: object, found: object) -> None:
         """Take note of the digests that both sides give for *data*."""

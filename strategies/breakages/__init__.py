@@ -1,6 +1,17 @@
-"""Ways to break a valid manifest, grouped as the rules are."""
+"""Ways to break a valid manifest, grouped as the rules are.
 
-from strategies.breakages import header, objects, sinks, sources, subscription, topology
+The order of the imports is the order in which they are listed, and that in which two of them are
+applied to one manifest: who wrote it comes before what was written.
+"""
+
+from strategies.breakages import (  # noqa: I001 - the order is the listing's
+    header,
+    topology,
+    sources,
+    objects,
+    sinks,
+    subscription,
+)
 from strategies.breakages.registry import BREAKAGES, Breakage
 
 __all__ = [

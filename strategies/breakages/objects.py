@@ -419,14 +419,9 @@ def layout_gap(manifest: M, dice: Dice) -> M:
 def layout_overlap(manifest: M, dice: Dice) -> M:
     """A range starts one byte early, and so do all after it."""
     places = current_places(manifest)
-    starts = [
-        number
-        for number, (field, part, index) in enumerate(places)
-        if getattr(getattr(manifest, field)[index], part).offset > 0
-    ]
-    number = dice.pick(starts[:256])
-    field, part, index = places[number]
-    start = getattr(getattr(manifest, field)[index], part).offset
+    ranges = [getattr(getattr(manifest, field)[index], part) for field, part, index in places]
+    number = index_of(ranges, lambda found: found.offset and found.length, dice)
+    start = ranges[number].offset
     return relaid(manifest, start=start - 1, skip=number)
 
 

@@ -60,7 +60,7 @@ def _with_stream(manifest: M, index: int, **changes: Any) -> M:
     return _with_output(manifest, streams=with_item(_output(manifest).streams, index, **changes))
 
 
-def _certified(manifest: M, index: int, **changes: Any) -> M:
+def certified(manifest: M, index: int, **changes: Any) -> M:
     """*manifest* with fields of one stream's certificate changed."""
     certificate = _output(manifest).streams[index].distribution_certificate
     return _with_stream(manifest, index, distribution_certificate=replace(certificate, **changes))
@@ -69,7 +69,7 @@ def _certified(manifest: M, index: int, **changes: Any) -> M:
 def _distributed(manifest: M, index: int, **changes: Any) -> M:
     """*manifest* with fields of one stream's distribution changed."""
     distribution: Any = _output(manifest).streams[index].distribution_certificate.distribution
-    return _certified(manifest, index, distribution=replace(distribution, **changes))
+    return certified(manifest, index, distribution=replace(distribution, **changes))
 
 
 def _any_stream(manifest: M, dice: Dice) -> int:
@@ -88,7 +88,7 @@ def _stream_with_segments(manifest: M, dice: Dice) -> int:
     return index_of(_output(manifest).streams, lambda stream: stream.segments, dice)
 
 
-def _with_segment(
+def with_segment(
     manifest: M, dice: Dice, change: Callable[[OutputSegmentRef], dict[str, Any]]
 ) -> M:
     """*manifest* with fields of one segment changed."""
@@ -164,14 +164,14 @@ def protocol(manifest: M, dice: Dice) -> M:
 def protocol_of_certificate(manifest: M, dice: Dice) -> M:
     """A certificate's protocol is another one."""
     index = _any_stream(manifest, dice)
-    return _certified(manifest, index, protocol_version=dice.pick(_NOT_ONE))
+    return certified(manifest, index, protocol_version=dice.pick(_NOT_ONE))
 
 
 @breakage("subscription.protocol", "segment", having={Trait.SEGMENT})
 def protocol_of_segment(manifest: M, dice: Dice) -> M:
     """A segment's protocol is another one."""
     wrong = dice.pick(_NOT_ONE)
-    return _with_segment(manifest, dice, lambda segment: {"protocol_version": wrong})
+    return with_segment(manifest, dice, lambda segment: {"protocol_version": wrong})
 
 
 @breakage("subscription.attempt", "differs", also={"attempt"}, having={Trait.SUBSCRIPTION})
@@ -246,7 +246,7 @@ def digest(manifest: M, dice: Dice) -> M:
 @breakage("subscription.certificate-version", having={Trait.STREAM})
 def certificate_version(manifest: M, dice: Dice) -> M:
     """A certificate's version is another one."""
-    return _certified(manifest, _any_stream(manifest, dice), version=dice.pick(_NOT_ONE))
+    return certified(manifest, _any_stream(manifest, dice), version=dice.pick(_NOT_ONE))
 
 
 _PADDED = ("{} ", " {}", "{}\n", "\u3000{}", "{}\x85", "{}\u2028", "{}\t", "\xa0{}")
@@ -261,7 +261,7 @@ def identity_of_stream(manifest: M, dice: Dice) -> M:
         "é" * (MAX_STREAM_ID_BYTES // 2) + "s",
         *(padded.format("a") for padded in _PADDED),
     )
-    return _certified(manifest, 0, stream_id=dice.pick(wrong))
+    return certified(manifest, 0, stream_id=dice.pick(wrong))
 
 
 @breakage("subscription.identity", "operator", having={Trait.STREAM})
@@ -273,20 +273,20 @@ def identity_of_operator(manifest: M, dice: Dice) -> M:
         "é" * (MAX_OPERATOR_ID_BYTES // 2) + "o",
         *(padded.format("a") for padded in _PADDED),
     )
-    return _certified(manifest, _any_stream(manifest, dice), final_operator_id=dice.pick(wrong))
+    return certified(manifest, _any_stream(manifest, dice), final_operator_id=dice.pick(wrong))
 
 
 @breakage("subscription.catalog-generation", having={Trait.STREAM})
 def catalog_generation(manifest: M, dice: Dice) -> M:
     """The generation 0."""
-    return _certified(manifest, _any_stream(manifest, dice), catalog_generation=0)
+    return certified(manifest, _any_stream(manifest, dice), catalog_generation=0)
 
 
 @breakage("subscription.zero-digest", "certificate", having={Trait.STREAM})
 def zero_digest_of_certificate(manifest: M, dice: Dice) -> M:
     """A digest of a certificate is all zero."""
     field = dice.pick(("stream_generation", "schema_fingerprint", "query_fingerprint"))
-    return _certified(manifest, _any_stream(manifest, dice), **{field: ZERO_DIGEST})
+    return certified(manifest, _any_stream(manifest, dice), **{field: ZERO_DIGEST})
 
 
 @breakage("subscription.zero-digest", "distribution", having={Trait.PARTITIONED_STREAM})
@@ -299,7 +299,7 @@ def zero_digest_of_distribution(manifest: M, dice: Dice) -> M:
 @breakage("subscription.zero-digest", "segment", having={Trait.SEGMENT})
 def zero_digest_of_segment(manifest: M, dice: Dice) -> M:
     """The digest of a segment's payload is all zero."""
-    return _with_segment(manifest, dice, lambda segment: {"payload_digest": ZERO_DIGEST})
+    return with_segment(manifest, dice, lambda segment: {"payload_digest": ZERO_DIGEST})
 
 
 @breakage("subscription.pipeline-identity", "version", having={Trait.STREAM})
@@ -307,7 +307,7 @@ def pipeline_version(manifest: M, dice: Dice) -> M:
     """A certificate's pipeline is of another canonical version."""
     identity = manifest.pipeline_identity
     version = identity.canonical_version
-    return _certified(
+    return certified(
         manifest,
         _any_stream(manifest, dice),
         pipeline_identity=replace(
@@ -320,7 +320,7 @@ def pipeline_version(manifest: M, dice: Dice) -> M:
 def pipeline_digest(manifest: M, dice: Dice) -> M:
     """A certificate's pipeline has a digest that is not SHA-256 text."""
     identity = manifest.pipeline_identity
-    return _certified(
+    return certified(
         manifest,
         _any_stream(manifest, dice),
         pipeline_identity=replace(identity, sha256=not_sha256(dice, identity.sha256)),
@@ -461,22 +461,19 @@ def segments_swapped(manifest: M, dice: Dice) -> M:
     "subscription.segments-order",
     "left-over",
     having={Trait.PARTITIONED_STREAM, Trait.SEGMENT, Trait.SEVERAL_VNODES},
-    without={Trait.SINGLETON_STREAM},
+    without={Trait.SINGLETON_STREAM, Trait.UNOWNED_VNODE},
 )
 def segments_left_over(manifest: M, dice: Dice) -> M:
-    """The first segments are of a partition that has no range."""
+    """The only range is of another partition than the segments."""
     index = _stream_with_segments(manifest, dice)
-    stream = _output(manifest).streams[index]
-    partition = stream.segments[0].partition
-    ranges = tuple(part for part in stream.ranges if part.partition != partition)
-    if not ranges:
-        other = next(
-            vnode
-            for vnode in (*manifest.owned_vnodes[:2], manifest.owned_vnodes[-1])
-            if vnode != partition or len(manifest.owned_vnodes) == 1
-        )
-        ranges = (NodePartitionRange(other, 0, 0),)
-    return _with_stream(manifest, index, ranges=ranges)
+    partition = _output(manifest).streams[index].segments[0].partition
+    other = next(vnode for vnode in manifest.owned_vnodes if vnode != partition)
+    return _with_stream(
+        manifest,
+        index,
+        ranges=(NodePartitionRange(other, 0, 0),),
+        segments=_output(manifest).streams[index].segments[:1],
+    )
 
 
 def _object_keys(key: str) -> tuple[str, ...]:
@@ -504,7 +501,7 @@ def _object_keys(key: str) -> tuple[str, ...]:
 def object_key(manifest: M, dice: Dice) -> M:
     """A segment's key is not canonical, by one of the rules for it."""
     number = dice.roll(0, len(_object_keys("")) - 1)
-    return _with_segment(
+    return with_segment(
         manifest, dice, lambda segment: {"object_key": _object_keys(segment.object_key)[number]}
     )
 
@@ -512,13 +509,13 @@ def object_key(manifest: M, dice: Dice) -> M:
 @breakage("subscription.generation", having={Trait.SEGMENT})
 def generation(manifest: M, dice: Dice) -> M:
     """A segment is of another generation of the stream."""
-    return _with_segment(manifest, dice, lambda segment: {"stream_generation": b"\xff" * 32})
+    return with_segment(manifest, dice, lambda segment: {"stream_generation": b"\xff" * 32})
 
 
 @breakage("subscription.schema", having={Trait.SEGMENT})
 def schema(manifest: M, dice: Dice) -> M:
     """A segment is of another schema."""
-    return _with_segment(manifest, dice, lambda segment: {"schema_fingerprint": b"\xff" * 32})
+    return with_segment(manifest, dice, lambda segment: {"schema_fingerprint": b"\xff" * 32})
 
 
 @breakage("subscription.partition-range", "segment", having={Trait.SEGMENT})
@@ -536,7 +533,7 @@ def segment_beyond_domain(manifest: M, dice: Dice) -> M:
 def _segment_range(way: str, change: Callable[[OutputSegmentRef], dict[str, Any]]) -> None:
     @breakage("subscription.segment-range", way, having={Trait.SEGMENT})
     def segment_range(manifest: M, dice: Dice) -> M:
-        return _with_segment(manifest, dice, change)
+        return with_segment(manifest, dice, change)
 
 
 _segment_range("rows", lambda segment: {"row_count": 0})
@@ -612,7 +609,13 @@ def segment_beyond(manifest: M, dice: Dice) -> M:
 # --- too much of it --------------------------------------------------------------------------
 
 
-def _filled(manifest: M, dice: Dice, count: int, key: Callable[[int], str]) -> M:
+def filled(
+    manifest: M,
+    dice: Dice,
+    count: int,
+    key: Callable[[int], str],
+    digest: Callable[[int], bytes] = lambda number: b"\1" * 32,
+) -> M:
     """Give a stream *count* segments of one frame each, all of its first partition."""
     index = _stream_with_segments(manifest, dice)
     stream = _output(manifest).streams[index]
@@ -623,6 +626,7 @@ def _filled(manifest: M, dice: Dice, count: int, key: Callable[[int], str]) -> M
             object_key=key(number),
             first_sequence=number,
             exclusive_end_sequence=number + 1,
+            payload_digest=digest(number),
         )
         for number in range(count)
     )
@@ -633,7 +637,7 @@ def _filled(manifest: M, dice: Dice, count: int, key: Callable[[int], str]) -> M
 @breakage("subscription.segments-many", having={Trait.SEGMENT}, heavy=True)
 def segments_many(manifest: M, dice: Dice) -> M:
     """One segment more than a stream may have."""
-    return _filled(
+    return filled(
         manifest,
         dice,
         MAX_OUTPUT_SEGMENTS_PER_MANIFEST + 1,
@@ -646,6 +650,6 @@ def too_large(manifest: M, dice: Dice) -> M:
     """Above 8 MiB in canonical encoding, by keys of control characters, six bytes each."""
     room = MAX_OBJECT_KEY_BYTES - len(OBJECT_KEY_PREFIX) - len("00000")
     count = MAX_SUBSCRIPTION_MANIFEST_BYTES // (6 * room)
-    return _filled(
+    return filled(
         manifest, dice, count + 1, lambda number: f"{OBJECT_KEY_PREFIX}{number:05}" + "\1" * room
     )

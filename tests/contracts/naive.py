@@ -7,7 +7,7 @@ instead of addition, dealing out instead of dividing.
 from __future__ import annotations
 
 from oracle import kernels
-from oracle.constants import MAX_CHECKPOINT_PARTICIPANTS, U64_MAX
+from oracle.constants import U64_MAX
 from oracle.kernels import IDLE, UNINITIALIZED, WHITE_SPACE, CheckpointWatermark, Gap, Tiling
 from tests.contracts import narrowed
 from tests.contracts.narrowed import Channel, Range, Run
@@ -41,7 +41,7 @@ def first_disorder(first: int, second: int, third: int) -> int | None:
     return 2 if third <= second else None
 
 
-@restates(narrowed.tile)
+@restates(narrowed.tile, cpu_seconds=2.5)
 def tile(first: Range, second: Range) -> Tiling:
     """Ranges are expected at 0 and at the end of the last range before that has one."""
     expected = [0]
@@ -52,10 +52,10 @@ def tile(first: Range, second: Range) -> Tiling:
 
 
 @restates(narrowed.classify)
-def classify(first: Channel, second: Channel, third: Channel) -> CheckpointWatermark:
+def classify(first: Channel, second: Channel) -> CheckpointWatermark:
     """Channels are walked once, remembering whether one waits and what is smallest."""
     waits, smallest = False, None
-    for watermark, idle in (first, second, third):
+    for watermark, idle in (first, second):
         if idle:
             continue
         if watermark is None:
@@ -82,13 +82,13 @@ def frontier(first: Channel, second: Channel) -> int | None:
     return max(watermark, other)
 
 
-@restates(narrowed.view_log_segment_limit)
-def view_log_segment_limit(participants: int, in_cluster: int) -> int:
-    """Segments are dealt out round by round while a full round is left, up to four rounds."""
-    if not 1 <= participants <= MAX_CHECKPOINT_PARTICIPANTS or in_cluster < 0:
+@restates(narrowed.view_log_segment_limit, cpu_seconds=5)
+def view_log_segment_limit(participants: int, in_manifest: int, in_cluster: int) -> int:
+    """Segments are dealt out round by round while a full round is left."""
+    if participants < 1 or not 0 <= in_manifest <= 4 or in_cluster < 0:
         raise ValueError
     share = 0
-    while share < 4 and in_cluster >= participants:
+    while share < in_manifest and in_cluster >= participants:
         share += 1
         in_cluster -= participants
     return share

@@ -6,7 +6,6 @@ The restatements in :mod:`tests.contracts.naive` have the same signatures.
 from __future__ import annotations
 
 from oracle import kernels
-from oracle.constants import MAX_CHECKPOINT_PARTICIPANTS
 from oracle.kernels import CheckpointWatermark, Tiling
 
 Channel = tuple[int | None, bool]
@@ -29,9 +28,9 @@ def tile(first: Range, second: Range) -> Tiling:
     return kernels.tile([first, second])
 
 
-def classify(first: Channel, second: Channel, third: Channel) -> CheckpointWatermark:
-    """Of three channels."""
-    return kernels.classify([first, second, third])
+def classify(first: Channel, second: Channel) -> CheckpointWatermark:
+    """Of two channels."""
+    return kernels.classify([first, second])
 
 
 def frontier(first: Channel, second: Channel) -> int | None:
@@ -39,11 +38,11 @@ def frontier(first: Channel, second: Channel) -> int | None:
     return kernels.frontier([first, second])
 
 
-def view_log_segment_limit(participants: int, in_cluster: int) -> int:
-    """Of up to 129 participants, and at most four segments in a manifest."""
-    if participants > MAX_CHECKPOINT_PARTICIPANTS or in_cluster < 0:
+def view_log_segment_limit(participants: int, in_manifest: int, in_cluster: int) -> int:
+    """Of at most four segments in a manifest."""
+    if participants < 1 or not 0 <= in_manifest <= 4 or in_cluster < 0:
         raise ValueError
-    return kernels.view_log_segment_limit(participants, 4, in_cluster)
+    return kernels.view_log_segment_limit(participants, in_manifest, in_cluster)
 
 
 def outside_domain(first: int, second: int, vnode_count: int) -> list[int]:

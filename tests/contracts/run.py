@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.contracts.table import Contract, Kind, State
+from tests.contracts.table import Contract, State
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,8 +38,10 @@ class Result:
     @property
     def is_gain(self) -> bool:
         """Whether a contract is confirmed that is not expected to be."""
-        return self.state is State.CONFIRMED and not self.is_loss and (
-            self.contract.expected is State.NO_COUNTEREXAMPLE
+        return (
+            self.state is State.CONFIRMED
+            and not self.is_loss
+            and (self.contract.expected is State.NO_COUNTEREXAMPLE)
         )
 
 
@@ -49,7 +51,7 @@ def examine(contract: Contract, factor: float = 1, root: Path = ROOT) -> Result:
     *root* is the directory that the contract and the oracle are imported from. Raises
     :class:`CouldNotRunError`.
     """
-    if contract.kind is Kind.RESTATEMENT:
+    if contract.is_comparison:
         command = ["diffbehavior", "--exception_equivalence", "SAME_TYPE"]
     else:
         command = ["check", "--report_all", "--analysis_kind", "asserts"]
@@ -67,7 +69,9 @@ def examine(contract: Contract, factor: float = 1, root: Path = ROOT) -> Result:
         output.seek(0)
         said = output.read()
     if process.returncode not in (0, 1):
-        raise CouldNotRunError(f"{contract.name}: CrossHair ended with {process.returncode}\n{said}")
+        raise CouldNotRunError(
+            f"{contract.name}: CrossHair ended with {process.returncode}\n{said}"
+        )
     return Result(contract, *_read(contract, said), usage.ru_utime + usage.ru_stime)
 
 
@@ -75,7 +79,7 @@ _ERROR = re.compile(r"error: (.*)", re.DOTALL)
 
 
 def _read(contract: Contract, output: str) -> tuple[State, str]:
-    if contract.kind is Kind.RESTATEMENT:
+    if contract.is_comparison:
         if "Given: " in output:
             return State.REFUTED, output.strip()
         if "All paths exhausted" in output:

@@ -47,7 +47,8 @@ class Contract:
 
     ``targets`` are qualified names: a theorem's, or those of a kernel and of its restatement.
     ``cpu_seconds`` is the budget of the search in continuous integration. ``example`` holds
-    values that a theorem is about, so that it cannot be true of nothing.
+    values that a theorem is about, so that it cannot be true of nothing, or that break the claim
+    where it is expected to be refuted; of a restatement it is empty.
     """
 
     name: str
@@ -58,6 +59,11 @@ class Contract:
     cpu_seconds: float
     example: tuple[Any, ...]
 
+    @property
+    def is_comparison(self) -> bool:
+        """Whether two functions are compared, rather than one claim checked."""
+        return len(self.targets) == 2
+
 
 _declared: list[Contract] = []
 
@@ -66,27 +72,32 @@ def theorem(
     *,
     example: tuple[Any, ...],
     expected: State = State.CONFIRMED,
-    cpu_seconds: float = 3,
+    cpu_seconds: float = 1.5,
 ) -> Callable[[F], F]:
     """Enter the decorated theorem into the table; its docstring is the statement."""
     return _entering(Kind.THEOREM, expected, cpu_seconds, example)
 
 
-def difference(function: F) -> F:
+def difference(*, example: tuple[Any, ...]) -> Callable[[F], F]:
     """Enter a claim that the engine's behaviour, as transcribed, is expected to refute."""
-    return _entering(Kind.DIFFERENCE, State.REFUTED, 3)(function)
+    return _entering(Kind.DIFFERENCE, State.REFUTED, 3, example)
 
 
-def canary(function: F) -> F:
-    """Enter a planted false claim: CrossHair is blind if it does not refute it."""
-    return _entering(Kind.CANARY, State.REFUTED, 3)(function)
+def canary(
+    *, example: tuple[Any, ...], kernel: Callable[..., Any] | None = None
+) -> Callable[[F], F]:
+    """Enter a planted false claim, or a wrong restatement of *kernel*.
+
+    CrossHair is blind if it does not refute it.
+    """
+    return _entering(Kind.CANARY, State.REFUTED, 3, example, kernel)
 
 
 def restates(
     kernel: Callable[..., Any],
     *,
     expected: State = State.CONFIRMED,
-    cpu_seconds: float = 3,
+    cpu_seconds: float = 1.5,
 ) -> Callable[[F], F]:
     """Enter the decorated naive restatement of *kernel*: both must behave alike.
 

@@ -434,7 +434,7 @@ _of(
     _set(("/source_offsets", {"orders": connector()})),
 )
 _channels: list[list[int]]
-for _channels in ([[2], [1]], [[1], [1]], [[]], [[1], [1, 0], [1]]):
+for _channels in ([[2], [1]], [[1], [1]], [list[int]()], [[1], [1, 0], [1]]):
     _of(
         empty,
         "offsets.channels-order",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -33,7 +35,9 @@ def rich(contract: str) -> Document:
             "kind": "singleton",
             "partition": 0,
         }
-    return document
+    # Without objects that stand in two places, so that a change changes one.
+    separate: Document = json.loads(json.dumps(document))
+    return separate
 
 
 def slots(value: Any, kind: str, contract: str, pointer: str = "") -> Iterator[Slot]:
@@ -59,8 +63,12 @@ def slots(value: Any, kind: str, contract: str, pointer: str = "") -> Iterator[S
 
 
 def all_slots(contract: str) -> list[Slot]:
-    """Every place of the rich document of a format, one for each type and field."""
-    return list(slots(rich(contract), "CheckpointManifest", contract))
+    """A place of the rich document of a format for each type and field, wherever both differ."""
+    found: dict[object, Slot] = {}
+    for slot in slots(rich(contract), "CheckpointManifest", contract):
+        key = (re.sub(r"/\d+", "/*", slot.pointer), struct_of(slot), slot.value is None)
+        found.setdefault(key, slot)
+    return list(found.values())
 
 
 def struct_of(slot: Slot) -> str | None:

@@ -45,7 +45,7 @@ def places(condition: Any) -> pytest.MarkDecorator:
 
 def changed(contract: str, slot: Slot, value: Any) -> Document:
     """The rich document of a format with *value* at a place."""
-    document = copy.deepcopy(rich(contract))
+    document, value = rich(contract), copy.deepcopy(value)
     if slot.pointer:
         put(document, slot.pointer, value)
         return document
@@ -105,7 +105,9 @@ def _shapes() -> dict[str, Any]:
     return {
         getattr(item, "kind", item.__name__): item
         for item in vars(model).values()
-        if dataclasses.is_dataclass(item) and item not in (Bounds, Length)
+        if isinstance(item, type)
+        and dataclasses.is_dataclass(item)
+        and item not in (Bounds, Length)
     }
 
 
@@ -222,8 +224,9 @@ def test_tags(contract: str, slot: Slot) -> None:
         assert outcome(wrong, contract) == (Kind.TAG, f"{slot.pointer}/kind")
         listed = changed(contract, slot, [tag, "a"])
         assert outcome(listed, contract) == (Kind.TAG, f"{slot.pointer}/0")
-    for tag in (0, None, True, ["vnode"], {"vnode": None}):
-        wrong = changed(contract, slot, slot.value | {"kind": tag})
+    others: list[Any] = [0, None, True, ["vnode"], {"vnode": None}]
+    for other in others:
+        wrong = changed(contract, slot, slot.value | {"kind": other})
         assert outcome(wrong, contract) == (Kind.TYPE, f"{slot.pointer}/kind")
     name = struct_of(slot)
     external = changed(contract, slot, {name: slot.value})
@@ -381,7 +384,6 @@ def test_spellings_of_a_uuid(spelling: str) -> None:
         BOOT_1.replace("-", "", 1),
         "1-1111111-1111-4111-8111-111111111111",
         BOOT_1.replace("1", "\uff11", 1),
-        BOOT_1.replace("u", "\u017f"),
         "0x" + DIGITS[2:],
     ],
 )
@@ -390,8 +392,6 @@ def test_texts_that_are_no_uuid(spelling: str) -> None:
     document = cluster()
     document["assignment_fence"]["participants"][0]["boot_incarnation"] = spelling
     place = "/assignment_fence/participants/0/boot_incarnation"
-    if spelling == BOOT_1:  # the replacement found nothing
-        pytest.fail("not a near miss")
     assert outcome(document, "v10") == (Kind.UUID, place)
 
 
@@ -547,7 +547,7 @@ REJECTED: dict[Kind, list[tuple[bytes, str]]] = {
     Kind.TAG: [
         (
             GOOD.replace(b'"state_frames": []', b'"state_frames": [[["x"], 1, 2, 3]]'),
-            "/state_frames/0/key/0",
+            "/state_frames/0/0/0",
         )
     ],
     Kind.LENGTH: [(b"[]", "")],

@@ -7,7 +7,7 @@ from oracle.kernels import view_log_segment_limit
 from oracle.model import I64, U16, U64
 from oracle.shapes import decoder
 from tests.contracts.table import theorem
-from tests.contracts.theorems.domains import is_u64
+from tests.contracts.theorems.domains import are_u64
 
 FORMATS = list(CONTRACTS.values())
 FEATURES = list(Feature)
@@ -27,48 +27,50 @@ def every_participant_has_a_share(participants: int) -> None:
     assert limit(participants) >= 1
 
 
-@theorem(example=(3, 100, 20), cpu_seconds=10)
+@theorem(example=(3, 100, 20))
 def shares_never_exceed_the_budget(participants: int, in_manifest: int, in_cluster: int) -> None:
     """The shares of all participants together are within the cluster's budget."""
     assert 1 <= participants <= MAX_CHECKPOINT_PARTICIPANTS
-    assert is_u64(in_manifest) and is_u64(in_cluster)
-    assert participants * view_log_segment_limit(participants, in_manifest, in_cluster) <= in_cluster
+    assert are_u64(in_manifest, in_cluster)
+    assert (
+        participants * view_log_segment_limit(participants, in_manifest, in_cluster) <= in_cluster
+    )
 
 
-@theorem(example=(3, 100, 20), cpu_seconds=10)
+@theorem(example=(3, 100, 20))
 def a_share_never_grows(participants: int, in_manifest: int, in_cluster: int) -> None:
     """With one participant more, no share is larger."""
     assert 1 <= participants < MAX_CHECKPOINT_PARTICIPANTS
-    assert is_u64(in_manifest) and is_u64(in_cluster)
+    assert are_u64(in_manifest, in_cluster)
     share = view_log_segment_limit(participants, in_manifest, in_cluster)
     assert view_log_segment_limit(participants + 1, in_manifest, in_cluster) <= share
 
 
-@theorem(example=(3, 100, 20), cpu_seconds=10)
+@theorem(example=(3, 100, 20))
 def a_share_wastes_nothing(participants: int, in_manifest: int, in_cluster: int) -> None:
     """A share is the manifest's own limit, or one segment more for each passes the budget."""
     assert 1 <= participants <= MAX_CHECKPOINT_PARTICIPANTS
-    assert is_u64(in_manifest) and is_u64(in_cluster)
+    assert are_u64(in_manifest, in_cluster)
     share = view_log_segment_limit(participants, in_manifest, in_cluster)
     assert share <= in_manifest
     assert share == in_manifest or participants * (share + 1) > in_cluster
 
 
-@theorem(example=(U64_MAX + 1,))
+@theorem(example=(U64_MAX + 1,), cpu_seconds=2.5)
 def a_u64_is_taken_exactly_in_its_bounds(value: int) -> None:
     """A u64 field takes an integer exactly when it is in 0..=18446744073709551615."""
     assert -(2**70) < value < 2**70
     assert taken(U64, value) == (0 <= value <= U64_MAX)
 
 
-@theorem(example=(I64_MIN,))
+@theorem(example=(I64_MIN,), cpu_seconds=2.5)
 def an_i64_is_taken_exactly_in_its_bounds(value: int) -> None:
     """An i64 field takes an integer exactly when it is in -2^63..=2^63-1."""
     assert -(2**70) < value < 2**70
     assert taken(I64, value) == (I64_MIN <= value <= I64_MAX)
 
 
-@theorem(example=(U16_MAX,))
+@theorem(example=(U16_MAX,), cpu_seconds=2.5)
 def a_u16_is_taken_exactly_in_its_bounds(value: int) -> None:
     """A u16 field takes an integer exactly when it is in 0..=65535."""
     assert -(2**70) < value < 2**70

@@ -3,7 +3,7 @@
 from oracle.encoding import escape
 from oracle.kernels import WHITE_SPACE, is_sha256_text, is_trimmed
 from tests.contracts.table import State, theorem
-from tests.contracts.theorems.domains import is_scalar
+from tests.contracts.theorems.domains import are_scalars
 
 SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
@@ -15,22 +15,22 @@ def unescape(written: str) -> str:
     return chr(int(written[2:], 16)) if written[1] == "u" else SHORT[written[1]]
 
 
-@theorem(example=(0x1F,), cpu_seconds=15)
+@theorem(example=(0x1F,))
 def a_written_character_reads_as_itself(code_point: int) -> None:
     """What is written of a character is read as it, so no two characters are written alike."""
-    assert is_scalar(code_point)
+    assert are_scalars(code_point)
     assert unescape(escape(chr(code_point))) == chr(code_point)
 
 
-@theorem(example=(0x7F,), cpu_seconds=15)
+@theorem(example=(0x7F,))
 def only_what_must_be_is_escaped(code_point: int) -> None:
     """A character is escaped exactly when it is a control below U+0020, a quote or a backslash."""
-    assert is_scalar(code_point)
+    assert are_scalars(code_point)
     raw = escape(chr(code_point)) == chr(code_point)
     assert raw == (code_point >= 0x20 and code_point not in (0x22, 0x5C))
 
 
-@theorem(example=(0x1F,), cpu_seconds=10)
+@theorem(example=(0x1F,))
 def other_controls_have_four_lower_case_digits(code_point: int) -> None:
     """A control without an escape of its own is written as its four hexadecimal digits."""
     assert 0 <= code_point < 0x20
@@ -39,7 +39,7 @@ def other_controls_have_four_lower_case_digits(code_point: int) -> None:
     assert written == "\\u" + f"{code_point:04x}"
 
 
-@theorem(example=("a b",), cpu_seconds=10)
+@theorem(example=("a b",))
 def trimmed_has_no_outer_white_space(text: str) -> None:
     """A text is trimmed exactly when neither its first nor its last character is white space."""
     assert len(text) <= 4

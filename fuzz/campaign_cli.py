@@ -1,0 +1,336 @@
+"""`python -m fuzz campaign`, `replay`, `reduce`, `explain` and `corpus minimise`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, InProcessEngine, load
+from fuzz.targets import TARGETS
+
+if TYPE_CHECKING:
+    from fuzz.campaign.findings import Finding
+    from fuzz.campaign.reports import Report
+    from fuzz.campaign.supervisor import Plan
+    from oracle import Contract
+
+OUT = Path("campaign-out")
+_SELF_TEST_MINUTES = 1.0
+
+
+class CouldNotRun(click.ClickException):
+    """Nothing was learned; the message says what to do."""
+
+    exit_code = 2
+
+
+_ENGINE = click.option(
+    "--engine",
+    "engine_name",
+    default=DEFAULT_RELEASE,
+    show_default=True,
+    metavar="RELEASE|PATH",
+    help="A release, or a directory with a checkout.",
+)
+_CONTRACT = click.option(
+    "--contract",
+    "contract_name",
+    metavar="NAME",
+    help="The contract; else the engine's own format's.",
+)
+_KEY_GROUPS = click.option(
+    "--key-groups",
+    type=click.IntRange(1, 65_535),
+    help="Else what a campaign takes for the document.",
+)
+_FORMAT = click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+
+
+def _engine(name: str) -> InProcessEngine:
+    try:
+        return load(name)
+    except EngineUnavailable as error:
+        raise CouldNotRun(str(error)) from error
+
+
+def _contract(name: str | None, engine: InProcessEngine) -> Contract:
+    from fuzz.comparison import contract_of
+    from oracle import contract_named
+
+    try:
+        return contract_of(engine) if name is None else contract_named(name)
+    except ValueError as error:
+        raise CouldNotRun(str(error)) from error
+
+
+@click.command()
+@click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.05))
+@click.option("--workers", type=click.IntRange(1), help="Else one for each core.")
+@_ENGINE
+@_CONTRACT
+@click.option("--target", type=click.Choice(TARGETS), default="manifests", show_default=True)
+@click.option(
+    "--corpus",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Else in the --out directory.",
+)
+@click.option(
+    "--out", default=OUT, show_default=True, type=click.Path(file_okay=False, path_type=Path)
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**32 - 1))
+@click.option("--resume", is_flag=True, help="Go on with the campaign in --out.")
+@click.option(
+    "--self-test", is_flag=True, help="Plant a disagreement, and see whether it is found."
+)
+@_FORMAT
+def campaign(
+    minutes: float,
+    workers: int | None,
+    engine_name: str,
+    contract_name: str | None,
+    target: str,
+    corpus: Path | None,
+    out: Path,
+    seed: int,
+    resume: bool,
+    self_test: bool,
+    style: str,
+) -> None:
+    """Search for documents on which the oracle and an engine differ.
+
+    Ends with 0 when there is no disagreement but known ones, with 1 when there is, and with 2
+    when it could not run or saw too little to prove anything.
+    """
+    from fuzz.campaign.canary import DEFAULT_RULE, VARIABLE, planted
+    from fuzz.campaign.supervisor import Plan
+
+    engine = _engine(engine_name)
+    contract = _contract(contract_name, engine)
+    if self_test:
+        os.environ.setdefault(VARIABLE, DEFAULT_RULE)
+    plan = Plan(
+        engine=engine_name,
+        engine_name=engine.name,
+        contract=contract.name,
+        target=target,
+        minutes=min(minutes, _SELF_TEST_MINUTES) if self_test else minutes,
+        workers=workers or len(os.sched_getaffinity(0)),
+        seed=seed,
+        out=out,
+        corpus=corpus or out / "corpus",
+        stop_at_finding=self_test,
+    )
+    report = _run(plan, resume)
+    if self_test:
+        _judge_self_test(report, planted() or DEFAULT_RULE)
+    _tell(report, style)
+    sys.exit(report.status)
+
+
+def _run(plan: Plan, resume: bool) -> Report:
+    from fuzz.campaign import corpus as corpora
+    from fuzz.campaign.reports import report_of, write_reports
+    from fuzz.campaign.supervisor import CouldNotRun as NoCampaign
+    from fuzz.campaign.supervisor import Supervisor
+    from fuzz.campaign.view import View
+
+    try:
+        with View() as view:
+            ended = Supervisor(plan, view.show, resume=resume).run()
+    except NoCampaign as error:
+        raise CouldNotRun(str(error)) from error
+    for finding in ended.findings:
+        _reduce_finding(finding, plan)
+    report = report_of(ended)
+    write_reports(report)
+    if corpora.size(plan.corpus)[1] > corpora.MOST_BYTES:
+        try:
+            corpora.minimise(plan.corpus, plan.engine, plan.contract, plan.target)
+        except corpora.MinimiseFailed as error:
+            click.echo(f"the corpus stays as it is: {error}", err=True)
+    return report
+
+
+def _reduce_finding(finding: Finding, plan: Plan) -> None:
+    """Reduce a finding's smallest document, in a process that it may take down."""
+    from fuzz.campaign.alone import reduce_alone
+    from fuzz.campaign.findings import Findings
+
+    record = finding.smallest
+    if finding.reduced is not None or record.key_groups is None or not record.oracle:
+        return
+    click.echo(f"reducing {record.signature} ({record.size} bytes)", err=True)
+    made = reduce_alone(finding.document(record), record.key_groups, plan.engine, plan.contract)
+    if made is not None and made.signature == record.signature:
+        Findings(finding.directory.parent).add_reduced(finding, made.document, made)
+
+
+def _judge_self_test(report: Report, rule: str) -> None:
+    found = [row for row in report.rows if rule in row.signature]
+    if not found:
+        raise CouldNotRun(
+            f"the canary was not found: rule {rule} was switched off in the oracle, and no "
+            f"disagreement about it came up in {report.campaign.plan.minutes:g} minutes"
+        )
+    seconds = found[0].first.found - _started(report)
+    click.echo(f"the canary, rule {rule} switched off, was found within {seconds:.0f} s")
+    sys.exit(0)
+
+
+def _started(report: Report) -> float:
+    return (report.campaign.plan.out / "campaign.json").stat().st_mtime
+
+
+def _tell(report: Report, style: str) -> None:
+    if style == "json":
+        click.echo((report.campaign.plan.out / "findings.jsonl").read_text(), nl=False)
+    else:
+        for row in report.rows:
+            click.echo(f"{row.signature}  ({row.count} times, {row.size} bytes)")
+            for line in row.best.oracle:
+                click.echo(f"    oracle: {line}")
+            for line in row.best.engine:
+                click.echo(f"    engine: {line}")
+            click.echo(f"    {row.replay}")
+        click.echo(
+            f"{report.verdict}; {report.total.inputs:,} inputs; "
+            f"see {report.campaign.plan.out / 'report.html'}"
+        )
+    for reason in report.blind:
+        click.echo(f"blind: {reason}", err=True)
+
+
+def _document(path: Path) -> tuple[bytes, int | None, str | None]:
+    """The document that *path* names, with its key groups and contract where a finding says so."""
+    from fuzz.campaign.findings import load as load_finding
+
+    if path.is_dir():
+        finding = load_finding(path)
+        if finding is None:
+            raise CouldNotRun(f"{path} is no finding: it has no first.json")
+        record = finding.best
+        return finding.document(record), record.key_groups, record.contract
+    return path.read_bytes(), None, None
+
+
+@click.command()
+@_ENGINE
+@_CONTRACT
+@_KEY_GROUPS
+@_FORMAT
+@click.argument("finding", type=click.Path(exists=True, path_type=Path))
+def replay(
+    finding: Path, engine_name: str, contract_name: str | None, key_groups: int | None, style: str
+) -> None:
+    """Judge a finding's document again: its directory, or any file.
+
+    Ends with 1 when both sides still differ, and with 0 when they agree or the ledger knows it.
+    """
+    from fuzz.comparison import compare
+    from fuzz.targets.session import disagreement, key_groups_of
+
+    document, groups, contract_known = _document(finding)
+    engine = _engine(engine_name)
+    contract = _contract(contract_name or contract_known, engine)
+    groups = key_groups or groups or key_groups_of(document)
+    found = compare(document, engine, groups, contract)
+    told = disagreement(found, document, groups)
+    if style == "json":
+        row = asdict(told) | {"outcome": found.outcome.value, "known": found.known}
+        del row["document"]
+        click.echo(json.dumps(row))
+    else:
+        known = "" if found.known is None else f" (known: {found.known})"
+        click.echo(f"{told.signature}{known}, for {groups} key groups on {engine.name}")
+        for side, lines in (("oracle", told.oracle), ("engine", told.engine)):
+            for line in lines:
+                click.echo(f"    {side}: {line}")
+    sys.exit(1 if found.is_finding else 0)
+
+
+@click.command()
+@_ENGINE
+@_CONTRACT
+@_KEY_GROUPS
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1))
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Else standard output."
+)
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+def reduce(
+    file: Path,
+    engine_name: str,
+    contract_name: str | None,
+    key_groups: int | None,
+    seconds: float,
+    output: Path | None,
+) -> None:
+    """Make a document that shows a disagreement small, and write it."""
+    from fuzz.comparison import compare
+    from fuzz.reduce import reduce as reduce_document
+    from fuzz.targets.session import key_groups_of
+
+    document, groups, contract_known = _document(file)
+    engine = _engine(engine_name)
+    contract = _contract(contract_name or contract_known, engine)
+    groups = key_groups or groups or key_groups_of(document)
+    found = compare(document, engine, groups, contract)
+    if found.signature.outcome.value == "agree":
+        raise CouldNotRun(
+            f"both sides agree on {file} for {groups} key groups; is that the right --key-groups?"
+        )
+    made = reduce_document(document, groups, engine, contract, seconds)
+    if output is None:
+        sys.stdout.buffer.write(made.document)
+        sys.stdout.flush()
+    else:
+        output.write_bytes(made.document)
+    finished = "" if made.finished else ", and there was no time to try everything"
+    click.echo(
+        f"{len(document)} -> {len(made.document)} bytes, for {made.key_groups} key groups"
+        f"{finished}: {made.comparison.signature}",
+        err=True,
+    )
+
+
+@click.command()
+@_ENGINE
+@_CONTRACT
+@_KEY_GROUPS
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+def explain(
+    file: Path, engine_name: str, contract_name: str | None, key_groups: int | None
+) -> None:
+    """Show both verdicts side by side, each rule's statement, and the nearest valid document."""
+    from fuzz.explain import explain as explain_document
+    from fuzz.targets.session import key_groups_of
+
+    document, groups, contract_known = _document(file)
+    engine = _engine(engine_name)
+    contract = _contract(contract_name or contract_known, engine)
+    groups = key_groups or groups or key_groups_of(document)
+    explain_document(document, groups, engine, contract)
+
+
+@click.command()
+@_ENGINE
+@_CONTRACT
+@click.option("--target", type=click.Choice(TARGETS), default="manifests", show_default=True)
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def minimise(directory: Path, engine_name: str, contract_name: str | None, target: str) -> None:
+    """Keep of a campaign's corpus what the coverage of both sides needs."""
+    from fuzz.campaign import corpus as corpora
+
+    engine = _engine(engine_name)
+    contract = _contract(contract_name, engine)
+    try:
+        before, after = corpora.minimise(directory, engine_name, contract.name, target)
+    except corpora.MinimiseFailed as error:
+        raise CouldNotRun(str(error)) from error
+    click.echo(f"{before:,} documents -> {after:,}")
