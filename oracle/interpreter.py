@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import gc
 import sys
+import threading
 from collections.abc import Callable
-from threading import Lock
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -19,30 +19,63 @@ T = TypeVar("T")
 # Frames for the deepest document that the engine reads, and for what looks at it.
 _ROOM = 600
 
-# The recursion limit belongs to the whole process: two that raise it must not undo each other.
-_limit_lock = Lock()
+
+class _Here(threading.local):
+    """What this thread is doing."""
+
+    inside = False
+    has_room = False
+
+
+class _Limit:
+    """The limit of all threads: the first that needs room raises it, the last restores it."""
+
+    lock = threading.Lock()
+    users = 0
+    before = 0
+
+
+_here = _Here()
+
+
+def has_room_to_recurse() -> bool:
+    """Whether the caller's stack cannot be what a :class:`RecursionError` comes from."""
+    return _here.has_room
 
 
 def with_room_to_recurse(function: Callable[P, T]) -> Callable[P, T]:
-    """Call *function* again with more stack, once, when the caller has left it too little.
+    """Call *function* once more, with room, when the caller's stack has left it too little.
 
-    *function* must be free of side effects. What it needs beyond that is a
-    :class:`RecursionError` as ever.
+    *function* must be free of side effects. A call from inside another one is just a call. What
+    the second call raises is raised. Nothing here calls a function of Python's own, so that a
+    caller needs no more than the one frame.
     """
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if _here.inside:
+            return function(*args, **kwargs)
+        _here.inside = True
         try:
             return function(*args, **kwargs)
         except RecursionError:
-            pass
-        with _limit_lock:
-            limit = sys.getrecursionlimit()
-            sys.setrecursionlimit(limit + _ROOM)
+            with _Limit.lock:
+                limit = _Limit.before if _Limit.users else sys.getrecursionlimit()
+                sys.setrecursionlimit(limit)  # raises where it could not be restored
+                sys.setrecursionlimit(limit + _ROOM)
+                _Limit.before = limit
+                _Limit.users += 1
+            _here.has_room = True
             try:
                 return function(*args, **kwargs)
             finally:
-                sys.setrecursionlimit(limit)
+                _here.has_room = False
+                with _Limit.lock:
+                    _Limit.users -= 1
+                    if not _Limit.users:
+                        sys.setrecursionlimit(limit)
+        finally:
+            _here.inside = False
 
     return call
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from itertools import chain
+from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
 from oracle.constants import MAX_JSON_DEPTH
 from oracle.errors import DecodeError, Kind
-from oracle.interpreter import with_room_to_recurse
+from oracle.interpreter import has_room_to_recurse, with_room_to_recurse
 
 JsonValue: TypeAlias = Any
 """``None``, ``bool``, ``int``, ``str``, :class:`Float`, a ``list`` of values for an array, or a
@@ -29,6 +29,7 @@ class Float(str):
     __slots__ = ()
 
 
+@with_room_to_recurse
 def parse(data: bytes) -> JsonValue:
     """Read the one JSON document in *data*.
 
@@ -41,7 +42,9 @@ def parse(data: bytes) -> JsonValue:
     except json.JSONDecodeError as error:
         raise _grammar_error(error) from None
     except RecursionError:
-        raise too_deep() from None
+        if has_room_to_recurse():
+            raise too_deep() from None
+        raise
     if _SURROGATE_ESCAPE.search(text):
         _refuse_unpaired_surrogates(text)
     return value
@@ -104,7 +107,6 @@ _QUICK = _decoder(int)
 _EXACT = _decoder(_exact_integer)
 
 
-@with_room_to_recurse
 def _scan(text: str) -> JsonValue:
     if not 0 < sys.get_int_max_str_digits() <= _DEFAULT_DIGIT_LIMIT or _MINUS_ZERO.search(text):
         return _EXACT.decode(text)
@@ -136,18 +138,19 @@ def _refuse_unpaired_surrogates(text: str) -> None:
         )
 
 
-def nests_too_deep(value: JsonValue) -> bool:
-    """Whether arrays and objects nest deeper in *value* than the engine's reader goes.
+def nests_too_deep(data: bytes) -> bool:
+    """Whether arrays and objects nest deeper in the JSON document *data* than the engine reads.
 
     No type of a manifest nests nearly as deep, so only a rejected document needs to be asked.
     """
-    children = [value]
-    for _ in range(MAX_JSON_DEPTH):
-        arrays = [child for child in children if type(child) is list]
-        objects = [child for child in children if type(child) is tuple]
-        children = [*chain.from_iterable(arrays)]
-        children += [member for pairs in objects for _, member in pairs]
-    return any(type(child) in (list, tuple) for child in children)
+    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
+    depths = accumulate(map(_STEPS.__getitem__, brackets))
+    return max(depths, default=0) > MAX_JSON_DEPTH
+
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 
 
 def too_deep() -> DecodeError:

@@ -56,7 +56,7 @@ def decode(data: bytes, contract: Contract = V10) -> CheckpointManifest:
     try:
         return decode_manifest(value, contract)
     except DecodeError:
-        if nests_too_deep(value):
+        if nests_too_deep(data):
             raise too_deep() from None
         raise
 

@@ -215,7 +215,7 @@ def _damageable(checkpoint: Checkpoint, kind: DamageKind) -> list[Damageable]:
             for chunk, data in checkpoint.objects.items()
             if data or kind is DamageKind.EXTENSION
         ]
-    found = []
+    found: list[Damageable] = []
     ranges = [
         (chunk, part)
         for pointer, (chunk, part) in checkpoint.ranges().items()
@@ -373,9 +373,9 @@ def _cuts(
         fence,
         choices,
     )
-    if contract.has(Feature.SUBSCRIPTION_OUTPUT):
-        if choices.once_in(2) if subscription is None else subscription:
-            manifests = _with_outputs(manifests, Choices(draw, wished, 128), scene)
+    possible = contract.has(Feature.SUBSCRIPTION_OUTPUT)
+    if possible and (choices.once_in(2) if subscription is None else subscription):
+        manifests = _with_outputs(manifests, Choices(draw, wished, 128), scene)
     seed = draw(_SEEDS)
     return Cut(fence, owners, tuple(_filled(manifest, contract, seed) for manifest in manifests))
 

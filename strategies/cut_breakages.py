@@ -133,7 +133,7 @@ def _corrupt(cut: WholeCut, rolled: Dice, table: tuple[Breakage, ...]) -> CutCor
 @cache
 def _full_cuts() -> tuple[WholeCut, ...]:
     """A local cut and a cluster's that have all that can be broken, with a predecessor."""
-    return _full_cut(0), _full_cut(3)
+    return full_cut(0), full_cut(3)
 
 
 _SIMPLEST = cast(DrawFn, lambda _: b"")
@@ -142,7 +142,11 @@ _SIMPLEST = cast(DrawFn, lambda _: b"")
 _SOURCES = ("logical", "none", "physical")
 
 
-def _full_cut(count: int) -> WholeCut:
+def full_cut(count: int) -> WholeCut:
+    """A cut of *count* participants, or a local one, that has all that can be broken.
+
+    Sources of every kind, streams of both, and a predecessor with a watermark of its own.
+    """
     nodes = [*range(1, count + 1)] or [LOCAL_NODE_ID]
     owners = [nodes[vnode % len(nodes)] for vnode in range(6)]
     fence = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -135,7 +136,8 @@ def offset_key(manifest: M, dice: Dice) -> M:
     found = manifest.source_offsets[name]
     field = dice.pick(("offsets", "metadata"))
     padded = FrozenDict({**getattr(found, field), dice.pick(_UNTIDY): "0"})
-    changed = replace(found, **{field: padded})
+    changes: dict[str, Any] = {field: padded}
+    changed = replace(found, **changes)
     return replace(manifest, source_offsets=FrozenDict({**manifest.source_offsets, name: changed}))
 
 

@@ -103,6 +103,7 @@ _HEADERS = st.tuples(
 
 
 def draw_scene(draw: DrawFn, contract: Contract, wished: Wishes, key_groups: int | None) -> Scene:
+    """What the participants of one cut share; a cluster's fence is of no particular owner map."""
     choices = Choices(draw, wished, 16)
     cluster = choices.has(Trait.CLUSTER)
     older = choices.roll(*_older_counts(wished))
@@ -138,7 +139,7 @@ def _vnode_counts(wished: Wishes) -> tuple[int, ...]:
         return (MAX_KEY_GROUP_COUNT,)
     if not wished.allows(Trait.SEVERAL_VNODES):
         return (1,)
-    counts = (1, 2, 3, 4, 1, 5, 8, 2, 16, 1, 4, 7, 3, 64, 256, 1, 8, 33, 12)
+    counts: tuple[int, ...] = (1, 2, 3, 4, 1, 5, 8, 2, 16, 1, 4, 7, 3, 64, 256, 1, 8, 33, 12)
     if wished.allows(Trait.MAX_VNODES):
         counts = (*counts, MAX_KEY_GROUP_COUNT, MAX_KEY_GROUP_COUNT)
     least = 2 if wished.demands(Trait.SEVERAL_VNODES) else 1

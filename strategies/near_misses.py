@@ -243,7 +243,7 @@ def trailing(draft: _Draft) -> bytes:
 
 @_way(Kind.DEPTH)
 def too_deep(draft: _Draft) -> bytes:
-    """One array more than may nest, in the place of anything, or all the bytes there are of them."""
+    """One array more than may nest, in the place of a value."""
     place = draft.place("integer", "string", "list", "bytes")
     nested = MAX_JSON_DEPTH + 1 - place.depth
     return draft.write(place, Raw("[" * nested + "]" * nested))
@@ -464,7 +464,7 @@ def _field(members: Members, name: str) -> Place:
 @_way(Kind.FENCE)
 def fence_field(draft: _Draft) -> bytes:
     """A field of a fence that no canonical fence has."""
-    wrong = (
+    wrong: tuple[tuple[str, Any], ...] = (
         ("assignment_version", 0),
         ("partitioning_abi_version", 1),
         ("partitioning_abi_version", 3),

@@ -7,7 +7,7 @@ table starts with its simplest value.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TypeVar
@@ -73,7 +73,7 @@ HARD_NAMES = (
 )
 """Names that ordering, escaping and trimming may get wrong; the empty one is not among them."""
 
-_TRAIT_OF_NAME = {
+_TRAIT_OF_NAME: dict[Trait, Callable[[str], bool]] = {
     Trait.PADDED_NAME: lambda name: not is_trimmed(name),
     Trait.ASTRAL_NAME: lambda name: max(name) > "\uffff",
     Trait.LAST_BMP_NAME: lambda name: "\uffff" in name,

@@ -146,7 +146,8 @@ class _Speller:
         return value
 
     def _struct(self, value: Any, tags: list[str]) -> Node:
-        plan = members_of(type(value), self._contract)
+        shape: Any = type(value)
+        plan = members_of(shape, self._contract)
         contents = [getattr(value, member.attribute) for member in plan]
         if self._takes(Liberty.ARRAY_FORM):
             last = len(plan)

@@ -16,7 +16,7 @@ from oracle.model import BYTE, Bounds
 from oracle.shapes import TAG, fields_of, text_name
 
 Node: TypeAlias = Any
-"""``None``, a ``bool``, an ``int``, a ``str``, a list of nodes, :class:`Members` or :class:`Raw`."""
+"""``None``, a boolean, an integer, a string, a list of nodes, :class:`Members` or :class:`Raw`."""
 
 
 class Members(list[tuple[str, Node]]):
@@ -141,14 +141,20 @@ def _canonical(wanted: Any, value: Any, contract: Contract) -> Node:
     if kind in ("struct", "tagged"):
         members = Members(
             (member.name, _canonical(member.wanted, getattr(value, member.attribute), contract))
-            for member in members_of(type(value), contract)
+            for member in members_of(_shape(value), contract)
             if not member.defaulted or getattr(value, member.attribute) != member.default
         )
         if kind == "tagged":
             members.append((TAG, value.kind))
         members.sort(key=lambda member: member[0])
         return members
-    return {"names": lambda: value.value, "uuid": lambda: str(value)}.get(kind, lambda: value)()
+    if kind == "names":
+        return value.value
+    return str(value) if kind == "uuid" else value
+
+
+def _shape(value: Any) -> Any:
+    return type(value)
 
 
 _MOST_ITEMS = 6

@@ -328,9 +328,8 @@ def _physical_sources(manifest: CheckpointManifest) -> set[str]:
 def _ranges(manifest: CheckpointManifest) -> Iterator[ByteRange]:
     for frame in manifest.state_frames:
         yield frame.range
-    for entry in (*manifest.sink_artifact_intents, *manifest.prepared_sinks):
-        if entry.payload is not None:
-            yield entry.payload
+    for entries in (manifest.sink_artifact_intents, manifest.prepared_sinks):
+        yield from (entry.payload for entry in entries if entry.payload is not None)
 
 
 def _has_payload(manifest: CheckpointManifest, field: str, filled: bool | None) -> bool:

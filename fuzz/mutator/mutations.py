@@ -25,12 +25,16 @@ from fuzz.mutator.values import Values
 
 @dataclass(slots=True)
 class Place:
-    """A value in a tree: ``holder[key]``, of *form*, in the field *name*."""
+    """A value in a tree: ``holder[key]``, of *form*, in the field *name*.
+
+    *names* are the fields on the way to it, from the top.
+    """
 
     holder: Tree
     key: str | int
     form: Form
     name: str
+    names: tuple[str, ...] = ()
 
     @property
     def value(self) -> Tree:
@@ -66,23 +70,33 @@ class Mutations:
             Tagged: self._tagged,
         }
 
-    def somewhere(self, root: list[Tree]) -> Place:
+    def somewhere(self, root: list[Tree], towards: tuple[str, ...] | None = None) -> Place:
         """A place in the tree that is the only element of *root*: a walk down from the top.
 
-        Each field of a struct is as likely as its siblings, however much it holds.
+        Each field of a struct is as likely as its siblings, however much it holds; or the walk
+        goes *towards* the fields of these names.
         """
         values = self._values
         place = Place(root, 0, self._form, "")
         while True:
-            inner = self._inside(place)
+            wanted = None
+            if towards is not None:
+                depth = len(place.names)
+                if depth == len(towards) and place.form is not self._form:
+                    return place
+                wanted = towards[depth] if depth < len(towards) else None
+            inner = self._inside(place, wanted)
             if inner is None:
                 return place
             place = inner
             if isinstance(place.form, (Struct, Tagged)) and values.chance(0.06):
                 return place
 
-    def _inside(self, place: Place) -> Place | None:
-        """A place one step further down, or ``None`` where this is the one to change."""
+    def _inside(self, place: Place, wanted: str | None = None) -> Place | None:
+        """A place one step further down, or ``None`` where this is the one to change.
+
+        In a struct it is the field *wanted*, if that is given.
+        """
         values, form, value = self._values, place.form, place.value
         if isinstance(form, Maybe):
             if value is None or values.chance(0.1):
@@ -95,28 +109,28 @@ class Mutations:
         if isinstance(form, Struct):
             names = [*form.fields]
             if isinstance(value, dict):
-                name = values.pick(names)
-                if name in value:
-                    return Place(value, name, form.fields[name], name)
-                if name in form.defaults:
-                    value[name] = values.ordinary(form.fields[name], name)
-                    return Place(value, name, form.fields[name], name)
-                return None
+                name = wanted if wanted in form.fields else values.pick(names)
+                inner = form.fields[name]
+                if name not in value:
+                    if name not in form.defaults:
+                        return None
+                    value[name] = values.ordinary(inner, name)
+                return Place(value, name, inner, name, (*place.names, name))
             if isinstance(value, list) and value:
                 index = values.below(min(len(value), len(names)))
                 name = names[index]
-                return Place(value, index, form.fields[name], name)
+                return Place(value, index, form.fields[name], name, (*place.names, name))
             return None
         if isinstance(form, Items) and isinstance(value, list) and value:
             if values.chance(0.3):
                 return None
-            return Place(value, values.below(len(value)), form.item, place.name)
+            return Place(value, values.below(len(value)), form.item, place.name, place.names)
         if isinstance(form, Entries) and isinstance(value, dict) and value:
             if values.chance(0.3):
                 return None
-            return Place(value, values.pick([*value]), form.value, place.name)
+            return Place(value, values.pick([*value]), form.value, place.name, place.names)
         if place.form is not form:
-            return Place(place.holder, place.key, form, place.name)
+            return Place(place.holder, place.key, form, place.name, place.names)
         return None
 
     def change(self, place: Place) -> None:

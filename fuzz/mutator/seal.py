@@ -39,13 +39,15 @@ from oracle.rules.subscription import is_canonical_object_key
 
 Manifest = dict[str, Tree]
 
-KEY_GROUPS = (1, 2, 3, 4, 4, 16, 256)
+KEY_GROUPS = (1, 2, 3, 4, 4, 4, 16)
 """vnode counts that a sealed manifest may have; others are replaced. No campaign expects 3."""
 
 _NO_DESCRIPTOR = oracle.checkpoint_descriptor_sha256(None)
 _NO_INTENT = oracle.checkpoint_artifact_intent_sha256(None)
 _LARGEST_OBJECT = 2**40
 _RESERVED = [0]
+# Not made up, because every document with so many vnodes costs more, but not replaced either.
+_MANY = 256
 
 
 class Sealer:
@@ -165,7 +167,7 @@ class Sealer:
 
     def _topology(self, m: Manifest) -> None:
         count = m["vnode_count"]
-        if count not in self._key_groups:
+        if count not in self._key_groups and count != _MANY:
             count = m["vnode_count"] = self._values.pick(self._key_groups)
         fence = m["assignment_fence"]
         if fence is None:

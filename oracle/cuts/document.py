@@ -7,12 +7,15 @@ from typing import TypeVar, cast
 
 from oracle.errors import DecodeError
 from oracle.formats import V10
+from oracle.interpreter import with_room_to_recurse, without_garbage_collection
 from oracle.shapes import decoder
 from oracle.text import nests_too_deep, parse, too_deep
 
 T = TypeVar("T")
 
 
+@with_room_to_recurse
+@without_garbage_collection
 def decode_as(shape: type[T], data: bytes) -> T:
     """The value of type *shape* that *data* spells.
 
@@ -23,7 +26,7 @@ def decode_as(shape: type[T], data: bytes) -> T:
     try:
         decoded: T = decoder(cast(Hashable, shape), V10).one(value)
     except DecodeError:
-        if nests_too_deep(value):
+        if nests_too_deep(data):
             raise too_deep() from None
         raise
     return decoded

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from oracle.constants import (
-    MAX_OUTPUT_SEGMENTS_PER_MANIFEST,
     MAX_SUBSCRIPTION_MANIFEST_BYTES,
     SUBSCRIPTION_PROTOCOL_VERSION,
 )
@@ -54,7 +53,6 @@ TOO_LARGE = cut_fault(
 MISSING_PARTITION = cut_fault(
     "merge.missing-partition", "A certified partition of a stream is in no participant's output."
 )
-SEGMENTS_MANY = cut_fault("merge.segments-many", "A merged stream has above 65,536 segments.")
 
 OUTPUT = "/subscription_output"
 
@@ -152,8 +150,6 @@ class _Merge:
         missing = stream.missing_partition()
         if missing is not None:
             yield found(MISSING_PARTITION, "", f"{where} has no range of partition {missing}")
-        if len(stream.segments) > MAX_OUTPUT_SEGMENTS_PER_MANIFEST:
-            yield found(SEGMENTS_MANY, "", f"{where} has {len(stream.segments)} segments")
         self.streams.append(MergedSubscriptionCheckpoint(manifest, tuple(stream.ranges)))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from oracle import CheckpointManifest
 from oracle.constants import U16_MAX, U32_MAX, U64_MAX
-from strategies.breakages.registry import breakage, not_sha256, rehomed
+from strategies.breakages.registry import Aspect, breakage, not_sha256, rehomed
 from strategies.dice import Dice
 from strategies.traits import Trait
 
@@ -42,26 +43,34 @@ def partitioning_abi(manifest: M, dice: Dice) -> M:
     return replace(manifest, partitioning_abi_version=dice.pick(_ABI))
 
 
-@breakage("partitioning-abi", "cluster", also={"fence.coverage"}, having={Trait.CLUSTER})
+@breakage(
+    "partitioning-abi",
+    "cluster",
+    also={"fence.coverage"},
+    having={Trait.CLUSTER},
+    touches={Aspect.IDENTITY},
+)
 def partitioning_abi_cluster(manifest: M, dice: Dice) -> M:
     """Another ABI, which the fence then cannot have: a fence of it does not decode."""
     return replace(manifest, partitioning_abi_version=dice.pick(_ABI))
 
 
-@breakage("attempt", "epoch-above", without={Trait.SUBSCRIPTION})
+@breakage("attempt", "epoch-above", without={Trait.SUBSCRIPTION}, touches={Aspect.IDENTITY})
 def epoch_above(manifest: M, dice: Dice) -> M:
     """The epoch one above the checkpoint, or with no room for that one below."""
     step = 1 if manifest.epoch < U64_MAX else -1
     return replace(manifest, epoch=manifest.epoch + step)
 
 
-@breakage("attempt", "epoch-below", without={Trait.SUBSCRIPTION})
+@breakage("attempt", "epoch-below", without={Trait.SUBSCRIPTION}, touches={Aspect.IDENTITY})
 def epoch_below(manifest: M, dice: Dice) -> M:
     """The epoch one below the checkpoint."""
     return replace(manifest, epoch=manifest.epoch - 1)
 
 
-@breakage("attempt", "zero", without={Trait.SUBSCRIPTION, Trait.OLDER_FRAME})
+@breakage(
+    "attempt", "zero", without={Trait.SUBSCRIPTION, Trait.OLDER_FRAME}, touches={Aspect.IDENTITY}
+)
 def attempt_zero(manifest: M, dice: Dice) -> M:
     """Checkpoint and epoch 0; nothing is older than that."""
     return rehomed(manifest, checkpoint_id=0)
@@ -73,7 +82,7 @@ def timestamp(manifest: M, dice: Dice) -> M:
     return replace(manifest, timestamp_ms=0)
 
 
-@breakage("pipeline-identity", "version-above")
+@breakage("pipeline-identity", "version-above", touches={Aspect.PIPELINE})
 def pipeline_version_above(manifest: M, dice: Dice) -> M:
     """A canonical version one newer."""
     identity = manifest.pipeline_identity
@@ -83,7 +92,7 @@ def pipeline_version_above(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("pipeline-identity", "version-below")
+@breakage("pipeline-identity", "version-below", touches={Aspect.PIPELINE})
 def pipeline_version_below(manifest: M, dice: Dice) -> M:
     """A canonical version one older, as the format before had it."""
     identity = manifest.pipeline_identity
@@ -93,7 +102,7 @@ def pipeline_version_below(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("pipeline-identity", "digest")
+@breakage("pipeline-identity", "digest", touches={Aspect.PIPELINE})
 def pipeline_digest(manifest: M, dice: Dice) -> M:
     """A digest that is not SHA-256 text."""
     identity = manifest.pipeline_identity
@@ -102,7 +111,7 @@ def pipeline_digest(manifest: M, dice: Dice) -> M:
     )
 
 
-_NOT_DEPLOYMENT = (
+_NOT_DEPLOYMENT: tuple[Callable[[str], str], ...] = (
     lambda text: "",
     lambda text: "00000000-0000-0000-0000-000000000000",
     lambda text: text.replace("-", ""),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from oracle import CheckpointManifest, OperatorWhole, ReferencedStateChunk, StateChunkId, Vnode
 from oracle.constants import U16_MAX, U32_MAX, U64_MAX
 from strategies.breakages.registry import (
+    Aspect,
     breakage,
     current_places,
     edit,
@@ -46,7 +47,7 @@ def _with_current(manifest: M, chunk: StateChunkId) -> M:
     return replace(moved, node_data=replace(manifest.node_data, chunk=chunk))
 
 
-@breakage("node-data.chunk", "participant")
+@breakage("node-data.chunk", "participant", touches={Aspect.IDENTITY})
 def node_data_participant(manifest: M, dice: Dice) -> M:
     """The object is of another participant, and its frames with it."""
     own = manifest.current_chunk
@@ -54,7 +55,7 @@ def node_data_participant(manifest: M, dice: Dice) -> M:
     return _with_current(manifest, replace(own, participant_id=other))
 
 
-@breakage("node-data.chunk", "checkpoint", without={OLDER})
+@breakage("node-data.chunk", "checkpoint", without={OLDER}, touches={Aspect.IDENTITY})
 def node_data_checkpoint(manifest: M, dice: Dice) -> M:
     """The object is of the checkpoint before, and its frames with it."""
     own = manifest.current_chunk
@@ -68,13 +69,15 @@ def node_data_digest(manifest: M, dice: Dice) -> M:
     return replace(manifest, node_data=replace(found, sha256=not_sha256(dice, found.sha256)))
 
 
-@breakage("references.order", "swapped", having={Trait.SEVERAL_OLDER_OBJECTS})
+@breakage(
+    "references.order", "swapped", having={Trait.SEVERAL_OLDER_OBJECTS}, touches={Aspect.REFERENCES}
+)
 def references_swapped(manifest: M, dice: Dice) -> M:
     """Two neighbours are swapped."""
     return replace(manifest, referenced_chunks=swapped(manifest.referenced_chunks, dice))
 
 
-@breakage("references.order", "repeated", having={OLDER})
+@breakage("references.order", "repeated", having={OLDER}, touches={Aspect.REFERENCES})
 def references_repeated(manifest: M, dice: Dice) -> M:
     """One is listed twice, and so counts the same frames."""
     return replace(manifest, referenced_chunks=repeated(manifest.referenced_chunks, dice))
@@ -86,7 +89,12 @@ def _with_reference(manifest: M, index: int, chunk: StateChunkId) -> M:
     return edit(moved, "referenced_chunks", index, chunk=chunk)
 
 
-@breakage("references.age", "same-checkpoint", having={OLDER})
+@breakage(
+    "references.age",
+    "same-checkpoint",
+    having={OLDER},
+    touches={Aspect.IDENTITY, Aspect.REFERENCES},
+)
 def references_same_checkpoint(manifest: M, dice: Dice) -> M:
     """The last object is of the current checkpoint, by another participant."""
     last = len(manifest.referenced_chunks) - 1
@@ -103,14 +111,14 @@ def references_same_checkpoint(manifest: M, dice: Dice) -> M:
     return _with_reference(manifest, last, StateChunkId(own + 1, manifest.checkpoint_id))
 
 
-@breakage("references.age", "zero", having={OLDER})
+@breakage("references.age", "zero", having={OLDER}, touches={Aspect.REFERENCES})
 def references_zero(manifest: M, dice: Dice) -> M:
     """The first object is of checkpoint 0."""
     chunk = manifest.referenced_chunks[0].chunk
     return _with_reference(manifest, 0, replace(chunk, checkpoint_id=0))
 
 
-@breakage("references.age", "newer", having={OLDER})
+@breakage("references.age", "newer", having={OLDER}, touches={Aspect.REFERENCES})
 def references_newer(manifest: M, dice: Dice) -> M:
     """The last object is of a later checkpoint, or at the end of them of the first, 0."""
     if manifest.checkpoint_id == U64_MAX:
@@ -128,13 +136,18 @@ def _with_more(manifest: M, chunk: StateChunkId) -> M:
     return replace(manifest, referenced_chunks=tuple(references))
 
 
-@breakage("references.age", "current", also={"references.count"})
+@breakage(
+    "references.age",
+    "current",
+    also={"references.count"},
+    touches={Aspect.IDENTITY, Aspect.REFERENCES},
+)
 def references_current(manifest: M, dice: Dice) -> M:
     """The current object is listed as an older one; its frames count for none."""
     return _with_more(manifest, manifest.current_chunk)
 
 
-@breakage("references.digest", having={OLDER})
+@breakage("references.digest", having={OLDER}, touches={Aspect.REFERENCES})
 def references_digest(manifest: M, dice: Dice) -> M:
     """A digest that is not SHA-256 text."""
     index = _any_reference(manifest, dice)
@@ -142,7 +155,7 @@ def references_digest(manifest: M, dice: Dice) -> M:
     return edit(manifest, "referenced_chunks", index, sha256=text)
 
 
-@breakage("references.count", "above", having={OLDER})
+@breakage("references.count", "above", having={OLDER}, touches={Aspect.REFERENCES})
 def references_count_above(manifest: M, dice: Dice) -> M:
     """One frame more than there are."""
     index = _any_reference(manifest, dice)
@@ -150,7 +163,7 @@ def references_count_above(manifest: M, dice: Dice) -> M:
     return edit(manifest, "referenced_chunks", index, ref_count=count + 1)
 
 
-@breakage("references.count", "most", having={OLDER})
+@breakage("references.count", "most", having={OLDER}, touches={Aspect.REFERENCES})
 def references_count_most(manifest: M, dice: Dice) -> M:
     """As many frames as can be written, or as an 8-bit or 16-bit count would take for right."""
     index = _any_reference(manifest, dice)
@@ -159,7 +172,7 @@ def references_count_most(manifest: M, dice: Dice) -> M:
     return edit(manifest, "referenced_chunks", index, ref_count=wrong)
 
 
-@breakage("references.count", "unused", having={OLDER})
+@breakage("references.count", "unused", having={OLDER}, touches={Aspect.REFERENCES})
 def references_unused(manifest: M, dice: Dice) -> M:
     """An object that no frame is in."""
     first = manifest.referenced_chunks[0].chunk
@@ -175,7 +188,9 @@ def references_unused(manifest: M, dice: Dice) -> M:
 # --- frames ----------------------------------------------------------------------------------
 
 
-@breakage("frames.order", "repeated", having={CURRENT}, without={Trait.U64_END})
+@breakage(
+    "frames.order", "repeated", having={CURRENT}, without={Trait.U64_END}, touches={Aspect.LAYOUT}
+)
 def frames_repeated(manifest: M, dice: Dice) -> M:
     """Two frames are of the same key."""
     frames = manifest.state_frames
@@ -229,6 +244,7 @@ def vnode_domain_largest(manifest: M, dice: Dice) -> M:
     "owned",
     also={"owned-vnodes.domain"},
     having={Trait.VNODE_FRAME, Trait.CLUSTER},
+    touches={Aspect.VNODES},
 )
 def vnode_domain_owned(manifest: M, dice: Dice) -> M:
     """A vnode that is not in the domain, and yet listed as owned."""
@@ -258,7 +274,7 @@ def frames_empty_older(manifest: M, dice: Dice) -> M:
     return edit(manifest, "state_frames", index, range=part)
 
 
-@breakage("frames.empty", "current", having={CURRENT})
+@breakage("frames.empty", "current", having={CURRENT}, touches={Aspect.LAYOUT})
 def frames_empty_current(manifest: M, dice: Dice) -> M:
     """A frame of no bytes in the current object, which is the shorter by it."""
     index = _current_frame(manifest, dice)
@@ -289,7 +305,7 @@ def unknown_chunk(manifest: M) -> StateChunkId:
     return StateChunkId(other, manifest.checkpoint_id)
 
 
-@breakage("frames.untracked", "older", having={OLDER})
+@breakage("frames.untracked", "older", having={OLDER}, touches={Aspect.IDENTITY, Aspect.REFERENCES})
 def frames_untracked_older(manifest: M, dice: Dice) -> M:
     """A frame of an older object is in an unknown one instead."""
     index = _older_frame(manifest, dice)
@@ -306,14 +322,20 @@ def frames_untracked_older(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("frames.untracked", "current", having={CURRENT})
+@breakage("frames.untracked", "current", having={CURRENT}, touches={Aspect.IDENTITY, Aspect.LAYOUT})
 def frames_untracked_current(manifest: M, dice: Dice) -> M:
     """A frame of the current object is in an unknown one instead, and leaves no gap."""
     index = _current_frame(manifest, dice)
     return relaid(edit(manifest, "state_frames", index, chunk=unknown_chunk(manifest)))
 
 
-@breakage("frames.untracked", "overflow", also={"frames.range-overflow"}, having={CURRENT})
+@breakage(
+    "frames.untracked",
+    "overflow",
+    also={"frames.range-overflow"},
+    having={CURRENT},
+    touches={Aspect.IDENTITY, Aspect.LAYOUT},
+)
 def frames_untracked_overflow(manifest: M, dice: Dice) -> M:
     """A frame is in an unknown object, and its range passes u64."""
     index = _current_frame(manifest, dice)
@@ -359,6 +381,7 @@ def overflowing(manifest: M, number: int) -> M:
     "current",
     having={CURRENT, Trait.WHOLE_FRAME},
     without={Trait.U64_END, OLDER},
+    touches={Aspect.LAYOUT},
 )
 def frames_overflow_current(manifest: M, dice: Dice) -> M:
     """The last frame of the current object passes u64 from where it must start."""
@@ -393,6 +416,7 @@ def frames_range_end(manifest: M, dice: Dice) -> M:
     also={"layout.length"},
     having={CURRENT},
     without={Trait.SINK_EMPTY, Trait.SINK_PAYLOAD, Trait.INTENT_EMPTY, Trait.INTENT_PAYLOAD},
+    touches={Aspect.LAYOUT},
 )
 def frames_range_end_current(manifest: M, dice: Dice) -> M:
     """The current object is one byte too short for its last frame."""
@@ -406,7 +430,9 @@ def _with_length(manifest: M, length: int) -> M:
     return replace(manifest, node_data=replace(manifest.node_data, object_length=length))
 
 
-@breakage("layout.gap", "one-byte", having={CURRENT}, without={Trait.U64_END})
+@breakage(
+    "layout.gap", "one-byte", having={CURRENT}, without={Trait.U64_END}, touches={Aspect.LAYOUT}
+)
 def layout_gap(manifest: M, dice: Dice) -> M:
     """A range starts one byte late, and so do all after it."""
     number = dice.roll(0, min(len(current_places(manifest)) - 1, 255))
@@ -415,7 +441,7 @@ def layout_gap(manifest: M, dice: Dice) -> M:
     return relaid(manifest, start=start + 1, skip=number)
 
 
-@breakage("layout.gap", "overlap", having={CURRENT, Trait.SINK_PAYLOAD})
+@breakage("layout.gap", "overlap", having={CURRENT, Trait.SINK_PAYLOAD}, touches={Aspect.LAYOUT})
 def layout_overlap(manifest: M, dice: Dice) -> M:
     """A range starts one byte early, and so do all after it."""
     places = current_places(manifest)
@@ -425,13 +451,13 @@ def layout_overlap(manifest: M, dice: Dice) -> M:
     return relaid(manifest, start=start - 1, skip=number)
 
 
-@breakage("layout.length", "above", without={Trait.U64_END})
+@breakage("layout.length", "above", without={Trait.U64_END}, touches={Aspect.LAYOUT})
 def layout_length_above(manifest: M, dice: Dice) -> M:
     """The object has one byte more than its ranges."""
     return _with_length(manifest, manifest.node_data.object_length + 1)
 
 
-@breakage("layout.length", "most", without={Trait.U64_END})
+@breakage("layout.length", "most", without={Trait.U64_END}, touches={Aspect.LAYOUT})
 def layout_length_most(manifest: M, dice: Dice) -> M:
     """The object is as long as can be written."""
     return _with_length(manifest, U64_MAX)

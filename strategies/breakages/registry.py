@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, TypeVar
 
 from oracle import RULES, CheckpointManifest, Contract, Feature, StateChunkId
@@ -15,6 +16,17 @@ Break = Callable[[CheckpointManifest, Dice], CheckpointManifest]
 """Breaks a valid manifest that has the breakage's traits; the dice say where."""
 
 
+class Aspect(Enum):
+    """Something about a manifest as a whole that a breakage changes, or relies on."""
+
+    IDENTITY = "who wrote which checkpoint"
+    VNODES = "which vnodes are owned"
+    LAYOUT = "where the ranges of the current object lie"
+    REFERENCES = "which older objects are used, and by how many frames"
+    SINK_NAMES = "which sinks are registered"
+    PIPELINE = "which pipeline it is"
+
+
 @dataclass(frozen=True, slots=True)
 class Breakage:
     """One way to break a rule.
@@ -22,7 +34,8 @@ class Breakage:
     ``name`` is the rule's id, and where there are several ways a slash and which. ``expected`` is
     exactly what the oracle must report, companions that cannot be avoided included. A manifest
     to break needs the traits ``having`` and none of ``without``. ``key_groups`` gives the count
-    to judge by from the manifest's own. A ``heavy`` one makes a document of many megabytes. A
+    to judge by from the manifest's own. Two breakages that have one of ``touches`` in common
+    would undo each other. A ``heavy`` one makes a document of many megabytes. A
     ``divergent`` one is judged otherwise by the engines, as the ledger of known divergences says.
     """
 
@@ -31,6 +44,7 @@ class Breakage:
     expected: frozenset[str]
     having: frozenset[Trait]
     without: frozenset[Trait]
+    touches: frozenset[Aspect]
     apply: Break
     key_groups: Callable[[int, Dice], int] | None
     heavy: bool
@@ -59,6 +73,7 @@ def breakage(
     also: Iterable[str] = (),
     having: Iterable[Trait] = (),
     without: Iterable[Trait] = (),
+    touches: Iterable[Aspect] = (),
     key_groups: Callable[[int, Dice], int] | None = None,
     heavy: bool = False,
     divergent: bool = False,
@@ -76,6 +91,7 @@ def breakage(
             expected,
             frozenset(having),
             frozenset(without),
+            frozenset(touches),
             apply,
             key_groups,
             heavy,
@@ -90,7 +106,7 @@ def breakage(
 
 Item = TypeVar("Item")
 
-NOT_SHA256 = (
+NOT_SHA256: tuple[Callable[[str], str], ...] = (
     lambda text: text[:-1],
     lambda text: text + "0",
     lambda text: text[:-1] + "g",
@@ -122,11 +138,17 @@ def with_item(items: tuple[Item, ...], index: int, **changes: Any) -> tuple[Item
     return (*items[:index], changed, *items[index + 1 :])
 
 
+def with_list(manifest: CheckpointManifest, field: str, items: Iterable[Any]) -> CheckpointManifest:
+    """*manifest* with another list in one of its fields."""
+    changed: dict[str, Any] = {field: tuple(items)}
+    return replace(manifest, **changed)
+
+
 def edit(
     manifest: CheckpointManifest, field: str, index: int, **changes: Any
 ) -> CheckpointManifest:
     """*manifest* with fields of one item of a list changed."""
-    return replace(manifest, **{field: with_item(getattr(manifest, field), index, **changes)})
+    return with_list(manifest, field, with_item(getattr(manifest, field), index, **changes))
 
 
 def swapped(items: tuple[Item, ...], dice: Dice) -> tuple[Item, ...]:
@@ -210,13 +232,10 @@ def current_places(manifest: CheckpointManifest) -> list[tuple[str, str, int]]:
     return places
 
 
-def relaid(
-    manifest: CheckpointManifest, start: int = 0, skip: int = 0, moved: int = 0
-) -> CheckpointManifest:
+def relaid(manifest: CheckpointManifest, start: int = 0, skip: int = 0) -> CheckpointManifest:
     """*manifest* with its current ranges one after the other again, and the length to match.
 
-    From the range number *skip* on, the first of them at *start*. *moved* is added to where
-    ranges start but for the first.
+    From the range number *skip* on, the first of them at *start*.
     """
     changes: dict[str, list[Any]] = {}
     cursor = start
@@ -226,5 +245,6 @@ def relaid(
         items[index] = replace(items[index], **{part: replace(found, offset=cursor)})
         cursor += found.length
     assert cursor <= U64_MAX, "the ranges do not fit"
-    lists = {field: tuple(items) for field, items in changes.items()}
-    return replace(manifest, node_data=replace(manifest.node_data, object_length=cursor), **lists)
+    for field, items in changes.items():
+        manifest = with_list(manifest, field, items)
+    return replace(manifest, node_data=replace(manifest.node_data, object_length=cursor))

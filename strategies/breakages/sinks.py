@@ -13,6 +13,7 @@ from oracle.constants import U16_MAX
 from strategies.breakages.objects import overflowing
 from strategies.breakages.registry import (
     PAYLOAD_FIELDS,
+    Aspect,
     another_sha256,
     breakage,
     current_places,
@@ -21,6 +22,7 @@ from strategies.breakages.registry import (
     index_of,
     not_sha256,
     relaid,
+    with_list,
 )
 from strategies.dice import Dice
 from strategies.traits import Trait
@@ -37,7 +39,7 @@ _ABSENT_DIGESTS = {
 def _with_names(manifest: M, field: str, names: list[str]) -> M:
     entries = getattr(manifest, field)
     renamed = (replace(entry, sink_name=name) for entry, name in zip(entries, names, strict=True))
-    return replace(manifest, **{field: tuple(renamed)})
+    return with_list(manifest, field, renamed)
 
 
 def _swap_names(manifest: M, *fields: str) -> M:
@@ -89,16 +91,16 @@ def intents_repeated(manifest: M, dice: Dice) -> M:
 
 def _without(manifest: M, field: str, index: int) -> M:
     entries = getattr(manifest, field)
-    return relaid(replace(manifest, **{field: (*entries[:index], *entries[index + 1 :])}))
+    return relaid(with_list(manifest, field, (*entries[:index], *entries[index + 1 :])))
 
 
-@breakage("intents.roster", "missing", having={_SEVERAL, Trait.INTENT})
+@breakage("intents.roster", "missing", having={_SEVERAL, Trait.INTENT}, touches={Aspect.LAYOUT})
 def intents_missing(manifest: M, dice: Dice) -> M:
     """A prepared sink has no intent, though others have."""
     return _without(manifest, INTENTS, dice.roll(0, len(manifest.sink_artifact_intents) - 1))
 
 
-@breakage("intents.roster", "extra", having={Trait.INTENT})
+@breakage("intents.roster", "extra", having={Trait.INTENT}, touches={Aspect.LAYOUT})
 def intents_extra(manifest: M, dice: Dice) -> M:
     """An intent is of a sink that did not prepare."""
     return _without(manifest, SINKS, dice.roll(0, len(manifest.prepared_sinks) - 1))
@@ -112,19 +114,33 @@ def _renamed_empty(manifest: M, *fields: str) -> M:
     return replace(manifest, sink_names=names if names[0] == "" else ("", *names))
 
 
-@breakage("sinks.name", having={Trait.PREPARED_SINK}, without={Trait.INTENT})
+@breakage(
+    "sinks.name", having={Trait.PREPARED_SINK}, without={Trait.INTENT}, touches={Aspect.SINK_NAMES}
+)
 def sinks_name(manifest: M, dice: Dice) -> M:
     """A sink of the empty name, which is registered."""
     return _renamed_empty(manifest, SINKS)
 
 
-@breakage("intents.name", "with-sinks", also={"sinks.name"}, having={Trait.INTENT})
+@breakage(
+    "intents.name",
+    "with-sinks",
+    also={"sinks.name"},
+    having={Trait.INTENT},
+    touches={Aspect.SINK_NAMES},
+)
 def both_name(manifest: M, dice: Dice) -> M:
     """A sink of the empty name, with its intent."""
     return _renamed_empty(manifest, SINKS, INTENTS)
 
 
-@breakage("intents.name", "alone", also={"intents.roster"}, having={Trait.INTENT})
+@breakage(
+    "intents.name",
+    "alone",
+    also={"intents.roster"},
+    having={Trait.INTENT},
+    touches={Aspect.SINK_NAMES},
+)
 def intents_name(manifest: M, dice: Dice) -> M:
     """An intent of the empty name, which is not its sink's."""
     return _renamed_empty(manifest, INTENTS)
@@ -135,19 +151,36 @@ def _unregistered(manifest: M) -> M:
     return replace(manifest, sink_names=tuple(name for name in manifest.sink_names if name != last))
 
 
-@breakage("sinks.unknown", having={Trait.PREPARED_SINK}, without={Trait.INTENT})
+@breakage(
+    "sinks.unknown",
+    having={Trait.PREPARED_SINK},
+    without={Trait.INTENT},
+    touches={Aspect.SINK_NAMES},
+)
 def sinks_unknown(manifest: M, dice: Dice) -> M:
     """A sink that is not registered."""
     return _unregistered(manifest)
 
 
-@breakage("intents.unknown", "with-sinks", also={"sinks.unknown"}, having={Trait.INTENT})
+@breakage(
+    "intents.unknown",
+    "with-sinks",
+    also={"sinks.unknown"},
+    having={Trait.INTENT},
+    touches={Aspect.SINK_NAMES},
+)
 def both_unknown(manifest: M, dice: Dice) -> M:
     """A sink that is not registered, with its intent."""
     return _unregistered(manifest)
 
 
-@breakage("intents.unknown", "alone", also={"intents.roster"}, having={Trait.INTENT})
+@breakage(
+    "intents.unknown",
+    "alone",
+    also={"intents.roster"},
+    having={Trait.INTENT},
+    touches={Aspect.SINK_NAMES},
+)
 def intents_unknown(manifest: M, dice: Dice) -> M:
     """An intent of an unregistered name, which is not its sink's."""
     last = len(manifest.sink_artifact_intents) - 1
@@ -200,6 +233,7 @@ def _of(field: str, prefix: str, any_entry: Trait, absent: Trait, filled: Trait)
         f"{prefix}.range-overflow",
         having={filled, Trait.CURRENT_FRAME},
         without={Trait.U64_END},
+        touches={Aspect.LAYOUT},
     )
     def overflow(manifest: M, dice: Dice) -> M:
         """A payload passes u64 by one byte from where it must start."""
@@ -215,6 +249,7 @@ def _of(field: str, prefix: str, any_entry: Trait, absent: Trait, filled: Trait)
         also={"layout.length"},
         having={filled},
         without=after,
+        touches={Aspect.LAYOUT},
     )
     def beyond(manifest: M, dice: Dice) -> M:
         """The current object is one byte too short for its last payload."""

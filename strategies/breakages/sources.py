@@ -14,6 +14,7 @@ from oracle import (
 )
 from oracle.constants import I64_MAX, I64_MIN, U64_MAX
 from strategies.breakages.registry import (
+    Aspect,
     breakage,
     edit,
     fresh,
@@ -41,13 +42,13 @@ def source_swapped(manifest: M, dice: Dice) -> M:
     return replace(manifest, source_names=swapped(names, dice))
 
 
-@breakage("sink-names.order", "repeated", having={Trait.SINK})
+@breakage("sink-names.order", "repeated", having={Trait.SINK}, touches={Aspect.SINK_NAMES})
 def sink_repeated(manifest: M, dice: Dice) -> M:
     """One sink is listed twice."""
     return replace(manifest, sink_names=repeated(manifest.sink_names, dice))
 
 
-@breakage("sink-names.order", "swapped", having={Trait.SINK})
+@breakage("sink-names.order", "swapped", having={Trait.SINK}, touches={Aspect.SINK_NAMES})
 def sink_swapped(manifest: M, dice: Dice) -> M:
     """A name stands before a lesser one."""
     names = manifest.sink_names
@@ -78,7 +79,7 @@ def channels_repeated(manifest: M, dice: Dice) -> M:
     return replace(manifest, channel_progress=repeated(manifest.channel_progress, dice))
 
 
-@breakage("channels.participant", having=_ANY_CHANNEL)
+@breakage("channels.participant", having=_ANY_CHANNEL, touches={Aspect.IDENTITY})
 def channels_participant(manifest: M, dice: Dice) -> M:
     """The last channel is the next participant's, or the first the previous one's."""
     own = manifest.participant_id

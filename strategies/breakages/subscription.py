@@ -28,6 +28,7 @@ from oracle.constants import (
     U64_MAX,
 )
 from strategies.breakages.registry import (
+    Aspect,
     breakage,
     index_of,
     not_sha256,
@@ -103,7 +104,12 @@ def with_segment(
 # --- beside the output -----------------------------------------------------------------------
 
 
-@breakage("subscription.local", having={Trait.SUBSCRIPTION}, without={Trait.UNOWNED_VNODE})
+@breakage(
+    "subscription.local",
+    having={Trait.SUBSCRIPTION},
+    without={Trait.UNOWNED_VNODE},
+    touches={Aspect.IDENTITY, Aspect.VNODES},
+)
 def subscription_local(manifest: M, dice: Dice) -> M:
     """The manifest is made local, and keeps its output."""
     moved = rehomed(manifest, participant_id=1)
@@ -112,7 +118,7 @@ def subscription_local(manifest: M, dice: Dice) -> M:
     return replace(moved, assignment_fence=None, reassignment_portable=False)
 
 
-@breakage("subscription.cut", "checkpoint", having={Trait.SUBSCRIPTION})
+@breakage("subscription.cut", "checkpoint", having={Trait.SUBSCRIPTION}, touches={Aspect.IDENTITY})
 def cut_checkpoint(manifest: M, dice: Dice) -> M:
     """The output is of the checkpoint next to this one."""
     own = manifest.checkpoint_id
@@ -120,13 +126,13 @@ def cut_checkpoint(manifest: M, dice: Dice) -> M:
     return _with_output(manifest, checkpoint_id=other, epoch=other)
 
 
-@breakage("subscription.cut", "epoch", having={Trait.SUBSCRIPTION})
+@breakage("subscription.cut", "epoch", having={Trait.SUBSCRIPTION}, touches={Aspect.IDENTITY})
 def cut_epoch(manifest: M, dice: Dice) -> M:
     """The output's epoch is the one before."""
     return _with_output(manifest, epoch=manifest.epoch - 1)
 
 
-@breakage("subscription.cut", "participant", having={Trait.SUBSCRIPTION})
+@breakage("subscription.cut", "participant", having={Trait.SUBSCRIPTION}, touches={Aspect.IDENTITY})
 def cut_participant(manifest: M, dice: Dice) -> M:
     """The output is of another participant, listed or not."""
     assert manifest.assignment_fence is not None
@@ -174,7 +180,13 @@ def protocol_of_segment(manifest: M, dice: Dice) -> M:
     return with_segment(manifest, dice, lambda segment: {"protocol_version": wrong})
 
 
-@breakage("subscription.attempt", "differs", also={"attempt"}, having={Trait.SUBSCRIPTION})
+@breakage(
+    "subscription.attempt",
+    "differs",
+    also={"attempt"},
+    having={Trait.SUBSCRIPTION},
+    touches={Aspect.IDENTITY},
+)
 def attempt_differs(manifest: M, dice: Dice) -> M:
     """Manifest and output have the same epoch, which is not their checkpoint."""
     own = manifest.checkpoint_id
@@ -188,6 +200,7 @@ def attempt_differs(manifest: M, dice: Dice) -> M:
     also={"attempt"},
     having={Trait.SUBSCRIPTION},
     without={Trait.OLDER_FRAME},
+    touches={Aspect.IDENTITY},
 )
 def attempt_zero(manifest: M, dice: Dice) -> M:
     """Manifest and output are of checkpoint 0."""
@@ -195,7 +208,11 @@ def attempt_zero(manifest: M, dice: Dice) -> M:
 
 
 @breakage(
-    "subscription.participant", "stranger", also={"fence.coverage"}, having={Trait.SUBSCRIPTION}
+    "subscription.participant",
+    "stranger",
+    also={"fence.coverage"},
+    having={Trait.SUBSCRIPTION},
+    touches={Aspect.IDENTITY},
 )
 def participant_stranger(manifest: M, dice: Dice) -> M:
     """Manifest and output are of a participant that is not listed."""
@@ -208,6 +225,7 @@ def participant_stranger(manifest: M, dice: Dice) -> M:
     "zero",
     also={"fence.coverage", "participant"},
     having={Trait.SUBSCRIPTION},
+    touches={Aspect.IDENTITY},
 )
 def participant_zero(manifest: M, dice: Dice) -> M:
     """Manifest and output are of participant 0."""
@@ -302,7 +320,9 @@ def zero_digest_of_segment(manifest: M, dice: Dice) -> M:
     return with_segment(manifest, dice, lambda segment: {"payload_digest": ZERO_DIGEST})
 
 
-@breakage("subscription.pipeline-identity", "version", having={Trait.STREAM})
+@breakage(
+    "subscription.pipeline-identity", "version", having={Trait.STREAM}, touches={Aspect.PIPELINE}
+)
 def pipeline_version(manifest: M, dice: Dice) -> M:
     """A certificate's pipeline is of another canonical version."""
     identity = manifest.pipeline_identity
@@ -316,7 +336,9 @@ def pipeline_version(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("subscription.pipeline-identity", "digest", having={Trait.STREAM})
+@breakage(
+    "subscription.pipeline-identity", "digest", having={Trait.STREAM}, touches={Aspect.PIPELINE}
+)
 def pipeline_digest(manifest: M, dice: Dice) -> M:
     """A certificate's pipeline has a digest that is not SHA-256 text."""
     identity = manifest.pipeline_identity

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from oracle import MAX_KEY_GROUP_COUNT, CheckpointManifest
 from oracle.constants import U16_MAX, U64_MAX
-from strategies.breakages.registry import breakage, rehomed, repeated, swapped
+from strategies.breakages.registry import Aspect, breakage, rehomed, repeated, swapped
 from strategies.dice import Dice
 from strategies.traits import Trait
 
@@ -33,7 +33,9 @@ def vnode_count_below(manifest: M, dice: Dice) -> M:
     return manifest
 
 
-@breakage("participant", "local", also={"local.topology"}, having={Trait.LOCAL})
+@breakage(
+    "participant", "local", also={"local.topology"}, having={Trait.LOCAL}, touches={Aspect.IDENTITY}
+)
 def participant_local(manifest: M, dice: Dice) -> M:
     """Participant 0, which is not the local node."""
     return rehomed(manifest, participant_id=0)
@@ -45,6 +47,7 @@ def participant_local(manifest: M, dice: Dice) -> M:
     also={"fence.coverage"},
     having={Trait.CLUSTER},
     without={Trait.SUBSCRIPTION},
+    touches={Aspect.IDENTITY},
 )
 def participant_cluster(manifest: M, dice: Dice) -> M:
     """Participant 0, whom no fence lists."""
@@ -54,7 +57,13 @@ def participant_cluster(manifest: M, dice: Dice) -> M:
 _NOT_OF_VNODES = {Trait.VNODE_FRAME, Trait.STREAM}
 
 
-@breakage("owned-vnodes.empty", "cluster", having={Trait.CLUSTER}, without=_NOT_OF_VNODES)
+@breakage(
+    "owned-vnodes.empty",
+    "cluster",
+    having={Trait.CLUSTER},
+    without=_NOT_OF_VNODES,
+    touches={Aspect.VNODES},
+)
 def owned_empty(manifest: M, dice: Dice) -> M:
     """No vnode is owned."""
     return replace(manifest, owned_vnodes=())
@@ -66,6 +75,7 @@ def owned_empty(manifest: M, dice: Dice) -> M:
     also={"local.topology"},
     having={Trait.LOCAL},
     without={Trait.VNODE_FRAME},
+    touches={Aspect.VNODES},
 )
 def owned_empty_local(manifest: M, dice: Dice) -> M:
     """No vnode is owned, though a local manifest owns all."""
@@ -77,19 +87,26 @@ def owned_empty_local(manifest: M, dice: Dice) -> M:
     "swapped",
     having={Trait.CLUSTER, Trait.SEVERAL_VNODES},
     without={Trait.UNOWNED_VNODE},
+    touches={Aspect.VNODES},
 )
 def owned_swapped(manifest: M, dice: Dice) -> M:
     """Two neighbours are swapped."""
     return replace(manifest, owned_vnodes=swapped(manifest.owned_vnodes, dice))
 
 
-@breakage("owned-vnodes.order", "repeated", having={Trait.CLUSTER})
+@breakage("owned-vnodes.order", "repeated", having={Trait.CLUSTER}, touches={Aspect.VNODES})
 def owned_repeated(manifest: M, dice: Dice) -> M:
     """One is listed twice."""
     return replace(manifest, owned_vnodes=repeated(manifest.owned_vnodes, dice))
 
 
-@breakage("owned-vnodes.order", "local", also={"local.topology"}, having={Trait.LOCAL})
+@breakage(
+    "owned-vnodes.order",
+    "local",
+    also={"local.topology"},
+    having={Trait.LOCAL},
+    touches={Aspect.VNODES},
+)
 def owned_repeated_local(manifest: M, dice: Dice) -> M:
     """One is listed twice, though a local manifest owns exactly 0..vnode_count."""
     return replace(manifest, owned_vnodes=repeated(manifest.owned_vnodes, dice))
@@ -99,19 +116,25 @@ def _with_vnode(manifest: M, vnode: int) -> M:
     return replace(manifest, owned_vnodes=(*manifest.owned_vnodes, vnode))
 
 
-@breakage("owned-vnodes.domain", "boundary", having={Trait.CLUSTER})
+@breakage("owned-vnodes.domain", "boundary", having={Trait.CLUSTER}, touches={Aspect.VNODES})
 def owned_domain(manifest: M, dice: Dice) -> M:
     """The first vnode that is not in the domain."""
     return _with_vnode(manifest, manifest.vnode_count)
 
 
-@breakage("owned-vnodes.domain", "largest", having={Trait.CLUSTER})
+@breakage("owned-vnodes.domain", "largest", having={Trait.CLUSTER}, touches={Aspect.VNODES})
 def owned_domain_largest(manifest: M, dice: Dice) -> M:
     """The largest number that a vnode can be written as."""
     return _with_vnode(manifest, U16_MAX)
 
 
-@breakage("owned-vnodes.domain", "local", also={"local.topology"}, having={Trait.LOCAL})
+@breakage(
+    "owned-vnodes.domain",
+    "local",
+    also={"local.topology"},
+    having={Trait.LOCAL},
+    touches={Aspect.VNODES},
+)
 def owned_domain_local(manifest: M, dice: Dice) -> M:
     """One vnode too many for a local manifest, which owns exactly 0..vnode_count."""
     return _with_vnode(manifest, manifest.vnode_count)
@@ -141,7 +164,13 @@ def fence_fewer_vnodes(manifest: M, dice: Dice) -> M:
     return replace(manifest, assignment_fence=replace(fence, vnode_count=fence.vnode_count - 1))
 
 
-@breakage("fence.coverage", "stranger", having={Trait.CLUSTER}, without={Trait.SUBSCRIPTION})
+@breakage(
+    "fence.coverage",
+    "stranger",
+    having={Trait.CLUSTER},
+    without={Trait.SUBSCRIPTION},
+    touches={Aspect.IDENTITY},
+)
 def fence_stranger(manifest: M, dice: Dice) -> M:
     """The writer is not listed: it is one that the fence does not know."""
     return rehomed(manifest, participant_id=stranger_to(manifest))
@@ -160,13 +189,13 @@ def stranger_to(manifest: M) -> int:
     )
 
 
-@breakage("fence.portability", having={Trait.CLUSTER})
+@breakage("fence.portability", having={Trait.CLUSTER}, touches={Aspect.IDENTITY})
 def fence_portability(manifest: M, dice: Dice) -> M:
     """A cluster's manifest that is not portable."""
     return replace(manifest, reassignment_portable=False)
 
 
-@breakage("local.topology", "participant", having={Trait.LOCAL})
+@breakage("local.topology", "participant", having={Trait.LOCAL}, touches={Aspect.IDENTITY})
 def local_participant(manifest: M, dice: Dice) -> M:
     """Another participant than the local node."""
     return rehomed(manifest, participant_id=dice.pick((2, U64_MAX, 1 + 2**32)))
@@ -177,6 +206,7 @@ def local_participant(manifest: M, dice: Dice) -> M:
     "missing-vnode",
     having={Trait.LOCAL, Trait.SEVERAL_VNODES},
     without={Trait.VNODE_FRAME},
+    touches={Aspect.VNODES},
 )
 def local_missing_vnode(manifest: M, dice: Dice) -> M:
     """One vnode is not owned."""

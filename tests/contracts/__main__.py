@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -47,15 +48,11 @@ def main(only: str, mutants: bool, nightly: bool, write_docs: bool, format_: str
         if mutants or nightly:
             failed |= _check_mutants(only, format_)
     except CouldNotRunError as error:
-        raise SystemExit(_could_not_run(str(error))) from None
+        click.echo(f"could not run: {error}", err=True)
+        sys.exit(2)
     if nightly:
         failed |= pytest.main(["-m", "nightly", os.path.dirname(__file__)]) != 0
-    sys.exit(failed)
-
-
-def _could_not_run(reason: str) -> int:
-    click.echo(f"could not run: {reason}", err=True)
-    return 2
+    sys.exit(int(failed))
 
 
 def _check_contracts(only: str, factor: float, format_: str) -> bool:
@@ -101,15 +98,10 @@ def _check_contracts(only: str, factor: float, format_: str) -> bool:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    counts = [
-        f"{sum(result.contract.kind is kind and result.state is state for result in results)} "
-        f"{kind.value}s {state.value}"
-        for kind in Kind
-        for state in State
-        if any(result.contract.kind is kind and result.state is state for result in results)
-    ]
+    counts = Counter((result.contract.kind, result.state) for result in results)
     used = sum(result.cpu_seconds for result in results)
-    return "\n".join(["", *counts, f"{used:.0f} CPU seconds"])
+    lines = [f"{count:4} {kind.value}: {state.value}" for (kind, state), count in counts.items()]
+    return "\n".join(["", *lines, f"{used:4.0f} CPU seconds"])
 
 
 def _check_mutants(only: str, format_: str) -> bool:
@@ -140,17 +132,13 @@ def _check_mutants(only: str, format_: str) -> bool:
 
 def _at_once(examine_one: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
     """Examine *tasks* on all processors; a bar shows the progress on a terminal."""
-    with (
-        ThreadPoolExecutor(os.cpu_count()) as pool,
-        click.progressbar(
-            length=len(tasks), file=sys.stderr, hidden=not sys.stderr.isatty()
-        ) as bar,
-    ):
-        results = []
-        for result in pool.map(examine_one, tasks):
-            results.append(result)
-            bar.update(1)
-        return results
+    hidden = not sys.stderr.isatty()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        examined = pool.map(examine_one, tasks)
+        with click.progressbar(
+            examined, length=len(tasks), file=sys.stderr, hidden=hidden
+        ) as results:
+            return list(results)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def examine(contract: Contract, factor: float = 1, root: Path = ROOT) -> Result:
     return Result(contract, *_read(contract, said), usage.ru_utime + usage.ru_stime)
 
 
-_ERROR = re.compile(r"error: (.*)", re.DOTALL)
+_ERROR = re.compile(r"^\S+:\d+: error: (.*)", re.DOTALL | re.MULTILINE)
 
 
 def _read(contract: Contract, output: str) -> tuple[State, str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzz.cuts import CutDifference, CutDocuments, compare_cut, cut_messages
-from fuzz.engines import InProcessEngine
+from fuzz.engines import EngineRefused, InProcessEngine
 from oracle import cuts
 from oracle.cuts import encode_index
-from strategies.cut_breakages import BREAKAGES, CutCorruption, corrupted_cuts
+from oracle.encoding import canonical_json_bytes
+from strategies.cut_breakages import BREAKAGES, CutCorruption, corrupted_cuts, full_cut
 from strategies.cut_index import WholeCut, whole_cuts
 from tests.oracle.store_tools import STORES
 
@@ -97,6 +99,33 @@ def test_captured_cuts(default_engine: InProcessEngine, name: str) -> None:
         assert compare_cut(default_engine, cut) == []
         predecessor = index
     assert predecessor is not None
+
+
+def test_faults_of_merging_outputs(default_engine: InProcessEngine) -> None:
+    """What a cut of valid manifests cannot have, the engine refuses to merge, too."""
+    cut = full_cut(2)
+    one, other = cut.manifests
+    index, fence = cut.index, cut.index.assignment_fence
+    assert fence is not None
+    shared = replace(other, owned_vnodes=one.owned_vnodes)
+    elsewhere = replace(fence, assignment_digest=b"\1" * 32)
+    for epoch, certificate, manifests in (
+        (index.epoch, fence, (one,)),
+        (index.epoch, fence, (other, one)),
+        (index.epoch, fence, (one, shared)),
+        (index.epoch, elsewhere, (one, other)),
+        (index.epoch - 1, fence, (one, other)),
+    ):
+        with pytest.raises(cuts.InvalidCut):
+            cuts.merge_node_subscription_manifests(epoch, index.epoch, certificate, manifests)
+        parts = [
+            (canonical_json_bytes(manifest.subscription_output), manifest.owned_vnodes)
+            for manifest in manifests
+        ]
+        with pytest.raises(EngineRefused):
+            default_engine.merge_node_subscription_manifests(
+                epoch, index.epoch, canonical_json_bytes(certificate), parts
+            )
 
 
 def test_a_difference_is_seen(default_engine: InProcessEngine) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from oracle import owner_map_digest
 from tests.oracle.store_tools import (
     GEN_COUNT,
     IDENTITY,
@@ -50,17 +50,22 @@ HARMLESS: list[Damage] = []
 """Operations after which a store is what an engine may have left."""
 
 
-def damage(store: Made, into: list[Damage] = DAMAGES) -> Any:
+Operation = Callable[[Store], set[Found]]
+
+
+def damage(store: Made, into: list[Damage] = DAMAGES) -> Callable[[Operation], Operation]:
     """Register the decorated operation, named after itself."""
 
-    def register(operate: Callable[[Store], set[Found]]) -> Callable[[Store], set[Found]]:
+    def register(operate: Operation) -> Operation:
         into.append(Damage(operate.__name__, store, operate))
         return operate
 
     return register
 
 
-harmless = partial(damage, into=HARMLESS)
+def harmless(store: Made) -> Callable[[Operation], Operation]:
+    """Register the decorated operation as one that does no damage."""
+    return damage(store, HARMLESS)
 
 
 # --- the deployment identity -----------------------------------------------------------------
@@ -201,6 +206,25 @@ def decisions_stale(store: Store) -> set[Found]:
 def decisions_behind_retention(store: Store) -> set[Found]:
     store.decide(store.load(store.index)["predecessor"])
     return {(store.decisions, "decisions.stale")}
+
+
+@damage(partial(made, checkpoints=1))
+def local_commit_of_a_clusters_index(store: Store) -> set[Found]:
+    fence = {
+        "assignment_version": 1,
+        "partitioning_abi_version": 2,
+        "vnode_count": 4,
+        "assignment_digest": [*owner_map_digest(4, [1, 1, 1, 1])],
+        "participants": [{"node_id": 1, "boot_incarnation": TRADES}],
+    }
+
+    def join(document: Document) -> None:
+        document.update(assignment_fence=fence, reassignment_portable=True)
+        if "scope" in document:
+            document["scope"] = "cluster"
+
+    store.recommit(manifest=join, index=join)
+    return {(store.decisions, "decisions.index")}
 
 
 @damage(G)

@@ -387,12 +387,16 @@ def recursion_limit(limit: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _depth() -> int:
-    frame = sys._getframe()
-    depth = 0
-    while frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
+def _left() -> int:
+    """How many more calls the caller's stack takes."""
+
+    def down(levels: int) -> int:
+        try:
+            return down(levels + 1)
+        except RecursionError:
+            return levels
+
+    return down(0)
 
 
 DOCUMENTS = {
@@ -430,7 +434,7 @@ def test_deep_stack(name: str) -> None:
         return down(levels - 1) if levels else _everything(data)
 
     for left in range(6, 240, 6):
-        found = down(limit - _depth() - left)
+        found = down(_left() - left)
         assert found == expected
         assert sys.getrecursionlimit() == limit
 
@@ -440,7 +444,8 @@ def test_small_recursion_limits(name: str) -> None:
     """A low limit, and a high one, give the same verdict."""
     data = DOCUMENTS[name]
     expected = _everything(data)
-    for limit in (_depth() + 20, _depth() + 60, 20_000):
+    used = sys.getrecursionlimit() - _left()
+    for limit in (used + 20, used + 60, 20_000):
         with recursion_limit(limit):
             found = _everything(data)
         assert found == expected
@@ -452,12 +457,15 @@ def test_threads() -> None:
     expected = _everything(data)
     found: list[object] = []
     limit = sys.getrecursionlimit()
+    all_have_looked = threading.Barrier(8)
 
     def work() -> None:
         def down(levels: int) -> object:
             return down(levels - 1) if levels else _everything(data)
 
-        found.extend(down(limit - _depth() - 12) for _ in range(20))
+        left = _left()
+        all_have_looked.wait()
+        found.extend(down(left - 12) for _ in range(20))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

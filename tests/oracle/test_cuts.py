@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
-from oracle import DecodeError, FrozenDict, Level
+from oracle import CheckpointManifest, DecodeError, FrozenDict, Level, OutputSegmentRef, encode
 from oracle.cuts import (
     MAX_COMMITTED_CHECKPOINT_INDEX_BYTES,
     RULES,
@@ -27,7 +27,8 @@ from oracle.cuts import (
     validate_predecessor_index,
 )
 from oracle.cuts.registry import CutFinding
-from strategies.cut_breakages import BREAKAGES, CutCorruption, Step, corrupted_cuts
+from oracle.digests import checkpoint_sha256
+from strategies.cut_breakages import BREAKAGES, CutCorruption, Step, corrupted_cuts, full_cut
 from strategies.cut_index import WholeCut, whole_cuts
 from strategies.subscriptions import seal
 from tests.oracle.store_tools import STORES
@@ -46,7 +47,6 @@ STANDALONE = {
     "merge.attempt",
     "merge.invalid",
     "merge.too-large",
-    "merge.segments-many",
 }
 """What no small cut of valid parts can show; each has a test of its own below."""
 
@@ -109,14 +109,13 @@ def test_every_rule_is_broken_by_a_corruption_or_alone() -> None:
     assert all(rule.statement for rule in RULES.values())
 
 
-def test_cuts_and_corruptions_shrink_to_something_small() -> None:
-    """A person can read them."""
+def test_cuts_shrink_to_something_small() -> None:
+    """A person can read it."""
     cut = find(whole_cuts(), lambda _: True)
     assert cut.index.scope is CheckpointScope.LOCAL
     assert cut.predecessor is None
-    assert cut.index.source_names == cut.manifests[0].state_frames == ()
-    cluster = find(whole_cuts(), lambda cut: len(cut.manifests) > 1)
-    assert len(cluster.manifests) == 2
+    assert cut.index.source_names == ()
+    assert cut.manifests[0].state_frames == ()
 
 
 @_UNHURRIED
@@ -222,9 +221,7 @@ def test_version_3_derives_its_source_watermarks() -> None:
 
 def test_a_manifest_that_does_not_decode() -> None:
     """With the length and digest that the index names, the bytes are still no manifest."""
-    cut = find(whole_cuts(), lambda _: True)
-    from oracle.digests import checkpoint_sha256
-
+    cut = full_cut(0)
     entry = replace(
         cut.index.participants[0], manifest_len=2, manifest_sha256=checkpoint_sha256(b"{}")
     )
@@ -236,20 +233,11 @@ def test_a_manifest_that_does_not_decode() -> None:
 
 def test_manifests_are_not_kept_while_they_are_bound() -> None:
     """They are asked for one by one."""
-    cut = find(whole_cuts(), lambda cut: len(cut.manifests) == 3)
+    cut = full_cut(3)
     binding = Binding(cut.index)
     for reference, document in zip(cut.index.participants, cut.documents, strict=True):
         assert [*binding.add(reference, document)] == []
     assert [*binding.finish()] == []
-
-
-def _cluster() -> WholeCut:
-    return find(
-        whole_cuts(min_participants=2, max_participants=2),
-        lambda cut: any(
-            m.subscription_output and m.subscription_output.streams for m in cut.manifests
-        ),
-    )
 
 
 def _merge_fault(cut: WholeCut, **changes: Any) -> str:
@@ -267,7 +255,7 @@ def _merge_fault(cut: WholeCut, **changes: Any) -> str:
 
 def test_faults_of_merging_outputs() -> None:
     """Those that a cut of valid manifests cannot have."""
-    cut = _cluster()
+    cut = full_cut(2)
     one, other = cut.manifests
     fence = cut.index.assignment_fence
     assert fence is not None
@@ -285,57 +273,53 @@ def test_faults_of_merging_outputs() -> None:
     assert _merge_fault(cut, manifests=(unsealed, other)) == "merge.invalid"
 
 
-def _with_segments(cut: WholeCut, count: int) -> WholeCut:
-    """The cut with one stream on the first participant's first vnode, of *count* segments."""
-    first = cut.manifests[0]
-    output = first.subscription_output
-    assert output is not None
-    stream = next(
-        s for m in cut.manifests if m.subscription_output for s in m.subscription_output.streams
-    )
-    segment = stream.segments[0]
-    segments = tuple(
-        replace(
-            segment,
-            partition=stream.ranges[0].partition,
-            first_sequence=number,
-            exclusive_end_sequence=number + 1,
-            frame_count=1,
-            object_key=f"subscription-output/{number}",
+def _with_segments(cut: WholeCut, count: int) -> list[CheckpointManifest]:
+    """The manifests with *count* segments on each participant's first vnode of the last stream."""
+    manifests = []
+    for manifest in cut.manifests:
+        output = manifest.subscription_output
+        assert output is not None
+        stream = output.streams[-1]
+        generation = stream.distribution_certificate.stream_generation
+        segments = tuple(
+            OutputSegmentRef(
+                protocol_version=1,
+                object_key=f"subscription-output/{number}",
+                stream_generation=generation,
+                partition=stream.ranges[0].partition,
+                first_sequence=number,
+                exclusive_end_sequence=number + 1,
+                frame_count=1,
+                row_count=1,
+                encoded_length=1,
+                schema_fingerprint=stream.distribution_certificate.schema_fingerprint,
+                payload_digest=b"\1" * 32,
+            )
+            for number in range(count)
         )
-        for number in range(count)
-    )
-    whole = replace(stream.ranges[0], first_sequence=0, through_sequence=count)
-    changed = replace(stream, ranges=(whole, *stream.ranges[1:]), segments=segments)
-    manifests = tuple(
-        replace(m, subscription_output=seal(replace(m.subscription_output, streams=(changed,))))
-        if m.subscription_output and stream in m.subscription_output.streams
-        else m
-        for m in cut.manifests
-    )
-    return replace(cut, manifests=manifests)
+        first = replace(stream.ranges[0], first_sequence=0, through_sequence=count)
+        changed = replace(stream, ranges=(first, *stream.ranges[1:]), segments=segments)
+        sealed = seal(replace(output, streams=(*output.streams[:-1], changed)))
+        manifests.append(replace(manifest, subscription_output=sealed))
+    return manifests
 
 
-@pytest.mark.parametrize(("count", "rule"), [(10, None), (20_000, "merge.too-large")])
-def test_a_merged_stream_has_bounds(count: int, rule: str | None) -> None:
-    """A participant's output may be within its bound, and the stream with all its fields not."""
-    cut = find(
-        whole_cuts(min_participants=1, max_participants=1),
-        lambda cut: any(
-            s.segments and len(s.ranges) == cut.index.vnode_count == 1
-            for m in cut.manifests
-            if m.subscription_output
-            for s in m.subscription_output.streams
-        ),
-    )
-    cut = _with_segments(cut, count)
+def test_merged_streams_are_in_order() -> None:
+    """Frontiers and segments of all participants, by partition."""
+    cut = full_cut(2)
     index = cut.index
     assert index.assignment_fence is not None
-    if rule is None:
-        (merged,) = merge_node_subscription_manifests(
-            index.epoch, index.checkpoint_id, index.assignment_fence, cut.manifests
-        )
-        assert len(merged.manifest.segments) == count
-        assert merged.manifest.frontiers[0].through_sequence == count
-    else:
-        assert _merge_fault(cut) in (rule, "merge.invalid")
+    *_, merged = merge_node_subscription_manifests(
+        index.epoch, index.checkpoint_id, index.assignment_fence, _with_segments(cut, 3)
+    )
+    assert [f.partition for f in merged.manifest.frontiers] == [*range(index.vnode_count)]
+    places = [(s.partition, s.first_sequence) for s in merged.manifest.segments]
+    assert places == [(vnode, number) for vnode in (0, 1) for number in range(3)]
+
+
+def test_a_merged_stream_has_a_bound() -> None:
+    """Each participant's output is within the bound of 8 MiB, and all together are not."""
+    cut = full_cut(2)
+    manifests = _with_segments(cut, 9_000)
+    assert all(len(encode(manifest)) < 8 * 1024 * 1024 for manifest in manifests)
+    assert _merge_fault(cut, manifests=manifests) == "merge.too-large"

@@ -67,7 +67,7 @@ def test_every_rule_of_a_store_is_broken_by_a_damage(tmp_path: Path) -> None:
         for number, operation in enumerate(DAMAGES)
         for _, rule in operation.operate(operation.store(tmp_path / str(number)))
     }
-    assert RULES.keys() - broken == {"decisions.index"}
+    assert RULES.keys() <= broken
 
 
 def test_ids_are_unique_over_manifests_cuts_and_stores() -> None:

@@ -1,0 +1,165 @@
+"""``python -m strategies``: what the strategies reach, and how fast."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from typing import NoReturn
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from oracle import CONTRACTS, Contract, contract_named
+from strategies.bench import Accepts, Bench
+from strategies.bench import bench as measure
+from strategies.report import LEAST_SHARE, Report, report_on
+
+_contract = click.option(
+    "--contract", default="v10", show_default=True, help=f"One of {', '.join(CONTRACTS)}."
+)
+_format = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
+_seed = click.option("--seed", default=0, show_default=True, help="Another one, other examples.")
+_examples = click.option(
+    "--examples", default=5_000, show_default=True, type=click.IntRange(min=10)
+)
+
+
+@click.group()
+def main() -> None:
+    """Say what the strategies reach and how fast they are. Exit code 1 where that is too little."""
+
+
+def _named(name: str) -> Contract:
+    try:
+        return contract_named(name)
+    except ValueError as error:
+        _cannot_run(str(error))
+
+
+def _cannot_run(message: str) -> NoReturn:
+    click.echo(f"cannot run: {message}", err=True)
+    sys.exit(2)
+
+
+@main.command()
+@_contract
+@_examples
+@click.option(
+    "--each", default=20, show_default=True, type=click.IntRange(min=1), help="Of each corruption."
+)
+@_seed
+@_format
+def report(contract: str, examples: int, each: int, seed: int, form: str) -> None:
+    """Count traits in generated manifests, and rules that corruptions break."""
+    console = Console(stderr=True)
+    with console.status("") as status:
+        found = report_on(_named(contract), examples, each, seed, status.update)
+    if form == "json":
+        click.echo(json.dumps({**asdict(found), "faults": found.faults}, indent=2))
+    else:
+        _show_report(found)
+    _end(found.faults, f"python -m strategies report --contract {contract} --seed {seed}")
+
+
+def _end(faults: list[str], replay: str) -> None:
+    for fault in faults:
+        click.echo(f"{fault}: {replay}", err=True)
+    sys.exit(1 if faults else 0)
+
+
+def _show_report(found: Report) -> None:
+    console = Console()
+    traits = Table(title=f"{found.manifests} manifests of format {found.contract}")
+    for column in ("trait", "share", "what"):
+        traits.add_column(column, justify="right" if column == "share" else "left")
+    for row in found.traits:
+        low = row.share < LEAST_SHARE
+        traits.add_row(row.trait, f"{row.share:.1%}", row.statement, style="red" if low else "")
+    console.print(traits)
+    sizes = ", ".join(f"{name} {size:,}" for name, size in found.sizes.items())
+    console.print(f"bytes of canonical encoding: {sizes}")
+    rules = Table(title=f"rules that corruptions break, format {found.contract}")
+    for column in ("rule", "ways", "fired", "alone", "wrong", "with"):
+        rules.add_column(column, justify="left" if column in ("rule", "with") else "right")
+    for line in found.rules:
+        rules.add_row(
+            line.rule,
+            str(line.ways),
+            str(line.fired),
+            str(line.alone),
+            str(line.wrong),
+            ", ".join(line.companions),
+            style="" if line.fired and not line.wrong else "red",
+        )
+    console.print(rules)
+
+
+@main.command()
+@_contract
+@_examples
+@click.option(
+    "--of-schema", default=300, show_default=True, type=click.IntRange(min=1), help="Of the schema."
+)
+@click.option("--engine", help="The release that judges; the newest of the contract by default.")
+@_seed
+@_format
+def bench(
+    contract: str, examples: int, of_schema: int, engine: str | None, seed: int, form: str
+) -> None:
+    """Measure rates per second of processor time, beside hypothesis-jsonschema."""
+    named = _named(contract)
+    found = measure(named, _engine(named, engine), examples, of_schema, seed)
+    if form == "json":
+        told = {"ratio": found.ratio, "speed_up": found.speed_up, "faults": found.faults}
+        click.echo(json.dumps({**asdict(found), **told}, indent=2))
+    else:
+        _show_bench(found)
+    _end(found.faults, f"python -m strategies bench --contract {contract} --seed {seed}")
+
+
+def _engine(contract: Contract, release: str | None) -> Accepts:
+    """The engine's word; without an engine there is no bench."""
+    if release is None:
+        if not contract.engines:
+            _cannot_run(f"no engine speaks {contract.name}; choose another --contract")
+        release = contract.engines[-1]
+    try:
+        # This room knows no engine: it is looked for when one is asked for.
+        engines = import_module("fuzz.engines")
+        loaded = engines.load(release)
+    except ImportError as error:
+        _cannot_run(f"{error}; install the extra fuzz")
+    except engines.EngineUnavailable as error:
+        _cannot_run(str(error))
+
+    def accepts(document: bytes, key_groups: int) -> bool:
+        return bool(loaded.judge(document, key_groups).stage == "valid")
+
+    return accepts
+
+
+def _show_bench(found: Bench) -> None:
+    table = Table(title="one core")
+    for column in ("strategy", "examples", "per second", "median bytes"):
+        table.add_column(column, justify="left" if column == "strategy" else "right")
+    for column in ("decoded", "valid", "engine accepts"):
+        table.add_column(column, justify="right")
+    for row in (found.manifests, found.corruptions, found.jsonschema):
+        table.add_row(
+            row.strategy,
+            f"{row.examples:,}",
+            f"{row.rate:,.0f}",
+            f"{row.median_size:,}",
+            f"{row.decoded:.1%}",
+            f"{row.valid:.1%}",
+            f"{row.engine_accepts:.1%}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(f"corruptions to manifests: {found.ratio:.2f}")
+    console.print(f"accepted manifests a second, against the schema: {found.speed_up:,.0f} times")
