@@ -1,7 +1,7 @@
 """Hypothesis strategies for checkpoint manifests, and for what is nearly one."""
 
 from strategies.checkpoints import Checkpoint, Cut, Damage, DamageKind, checkpoints, cuts, damages
-from strategies.corruptions import Corruption, corruptions, unspecified
+from strategies.corruptions import Corruption, corruption_pairs, corruptions, unspecified
 from strategies.manifests import manifests
 from strategies.near_misses import NearMiss, near_misses
 from strategies.spellings import Liberty, Spelling, spellings
@@ -18,6 +18,7 @@ __all__ = [
     "Spelling",
     "Trait",
     "checkpoints",
+    "corruption_pairs",
     "corruptions",
     "cuts",
     "damages",

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from oracle import RULES, V10, CheckpointManifest, Contract, Level, encode
 from strategies.breakages import BREAKAGES, Breakage
@@ -157,3 +157,96 @@ def _broken(
         )
 
     return st.builds(broken, valid, dice(_BYTES_OF_DICE))
+
+
+# --- two at once -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """What happens to what two corruptions would be expected to report each by itself.
+
+    While the rule ``when`` is broken, those of ``hides`` are not examined.
+    """
+
+    when: str
+    hides: frozenset[str]
+
+
+_FAULTS = frozenset(rule.id for rule in RULES.values() if rule.level is Level.FAULT)
+
+INTERACTIONS = (
+    Interaction("watermark.sentinel", frozenset({"watermark.mismatch"})),
+    Interaction("subscription.local", _FAULTS | {"subscription.cut"}),
+    Interaction("subscription.cut", _FAULTS),
+)
+"""The rules that, being broken, keep others from being examined."""
+
+
+def together(*expectations: frozenset[str]) -> frozenset[str]:
+    """What is expected of several corruptions at once: all their rules but the hidden ones."""
+    expected = frozenset[str]().union(*expectations)
+    hidden = [interaction.hides for interaction in INTERACTIONS if interaction.when in expected]
+    return expected.difference(*hidden)
+
+
+@cache
+def _pairs(contract: Contract) -> tuple[tuple[Breakage, Breakage], ...]:
+    """Every two breakages that one manifest can have and that do not undo each other."""
+    ways = breakages_of(contract)
+    return tuple(
+        (first, second)
+        for index, first in enumerate(ways)
+        for second in ways[index + 1 :]
+        if first.rule != second.rule
+        and not first.touches & second.touches
+        and _possible(contract, first, second)
+    )
+
+
+def _possible(contract: Contract, first: Breakage, second: Breakage) -> bool:
+    having, without = first.having | second.having, first.without | second.without
+    if having & without:
+        return False
+    try:
+        _base(contract, having, without)
+    except InvalidArgument:
+        return False
+    return True
+
+
+@cache
+def _base(
+    contract: Contract, having: frozenset[Trait], without: frozenset[Trait]
+) -> SearchStrategy[CheckpointManifest]:
+    return manifests(contract, having=having, without=without)
+
+
+def corruption_pairs(contract: Contract = V10) -> SearchStrategy[Corruption]:
+    """Two corruptions of one manifest, of different rules and such that neither undoes the other.
+
+    ``name`` has both names, and ``expected`` is the union of what each reports, less what
+    :data:`INTERACTIONS` hide. Shrinks to the first pair that shows what is looked for.
+    """
+    pairs = _pairs(contract)
+
+    @st.composite
+    def paired(draw: DrawFn) -> Corruption:
+        first, second = draw(st.sampled_from(pairs))
+        valid = draw(_base(contract, first.having | second.having, first.without | second.without))
+        manifest, key_groups = valid, valid.vnode_count
+        for way in (first, second):
+            rolled = draw(dice(_BYTES_OF_DICE))
+            if way.key_groups is not None:
+                key_groups = way.key_groups(key_groups, rolled)
+            manifest = way.apply(manifest, rolled)
+        return Corruption(
+            f"{first.name} + {second.name}",
+            together(first.expected, second.expected),
+            valid,
+            manifest,
+            key_groups,
+            contract,
+        )
+
+    return paired()

@@ -204,7 +204,7 @@ class Supervisor:
                 f"-timeout={HANG_SECONDS}",
                 f"-rss_limit_mb={MEMORY_MIB}",
                 "-entropic_scale_per_exec_time=1",
-                "-reload=1",
+                "-reload=10",
                 # A slow input is no finding, and libFuzzer would write each to a file.
                 f"-report_slow_units={HANG_SECONDS}",
                 f"-artifact_prefix={self.campaign.states}/{name}-",

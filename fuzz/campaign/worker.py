@@ -115,29 +115,13 @@ class Worker:
             "inputs": counts.inputs,
             "decoded": counts.decoded,
             "valid": counts.valid,
-            "rules": _by_rule(counts.rule_sets),
+            "rules": counts.rules,
             "known": counts.known,
             "signatures": counts.signatures,
             "branches": self._coverage.branches,
             "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         write_quickly(self._state, as_json(state))
-
-
-def _by_rule(
-    rule_sets: dict[tuple[frozenset[str], frozenset[str]], int],
-) -> dict[str, list[int]]:
-    """How often each rule fired: at the oracle, at the engine, at both, and at both alone."""
-    rules: dict[str, list[int]] = {}
-    for (expected, found), times in rule_sets.items():
-        alone = len(expected) == 1 and expected == found
-        for rule in expected | found:
-            counts = rules.setdefault(rule, [0, 0, 0, 0])
-            counts[0] += times if rule in expected else 0
-            counts[1] += times if rule in found else 0
-            counts[2] += times if rule in expected and rule in found else 0
-            counts[3] += times if alone else 0
-    return rules
 
 
 def main() -> None:

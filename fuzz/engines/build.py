@@ -57,7 +57,7 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
 
     if not again and (found := present()) is not None:
         return found, False
-    with alone(report):
+    with alone(cache_directory(), report):
         # Another process may have built it in the meantime.
         if not again and (found := present()) is not None:
             return found, False
@@ -100,10 +100,10 @@ def _host(version: str) -> str:
 
 
 @contextmanager
-def alone(report: Report | None = None) -> Iterator[None]:
-    """Let one build run at a time: they share the compiled dependencies."""
-    cache_directory().mkdir(parents=True, exist_ok=True)
-    with (cache_directory() / "build.lock").open("w") as lock:
+def alone(directory: Path, report: Report | None = None) -> Iterator[None]:
+    """Let one build in a directory run at a time: they share the compiled dependencies."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "build.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

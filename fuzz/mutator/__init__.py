@@ -88,7 +88,7 @@ class Mutator:
         """A document made from *document*, of at most *most* bytes."""
         values = self._values
         if values.chance(0.1):
-            return self._bytewise(document, most)
+            return self._bytes_changed(document, most)
         made = self._changed(document, most)
         return made if len(made) <= most else document[:most]
 
@@ -98,7 +98,7 @@ class Mutator:
             root: list[Tree] = [read(document)]
         except (ValueError, RecursionError):
             if values.chance(0.7):
-                return self._bytewise(document, most)
+                return self._bytes_changed(document, most)
             root = [self.fresh()]
         if values.chance(0.01):
             root = [self.fresh()]
@@ -115,11 +115,12 @@ class Mutator:
         """
         if not isinstance(tree, dict):
             return
+        chance = self._values.chance
         for name in _COSTLY:
-            if tree.get(name) and self._values.chance(_LIGHTEN):
+            if tree.get(name) and chance(_LIGHTEN):
                 del tree[name]
         for items in tree.values():
-            if isinstance(items, list) and len(items) > _LONG and self._values.chance(_LIGHTEN):
+            if isinstance(items, list) and len(items) > _LONG and chance(_SHORTEN):
                 del items[_LONG:]
 
     def _change_tree(self, root: list[Tree]) -> None:
@@ -159,6 +160,10 @@ class Mutator:
     def _change(self, root: list[Tree], times: int) -> None:
         for _ in range(times):
             self._mutations.change(self._mutations.somewhere(root))
+
+    def _bytes_changed(self, document: bytes, most: int) -> bytes:
+        # A fuzzer makes room for as much as it may write, and clears it, each time.
+        return self._bytewise(document, min(most, 2 * len(document) + _BYTES_MORE))
 
     def _some_byte(self, document: bytes, most: int) -> bytes:
         """The plainest of byte mutations, where no fuzzer's own is at hand."""
@@ -221,8 +226,10 @@ class Mutator:
 
 
 _WALKS = 3
+_BYTES_MORE = 64
 
 _COSTLY = ("subscription_output",)
 _LIGHTEN = 0.6
+_SHORTEN = 0.8
 # More elements than this are seldom needed to break a rule of a list.
 _LONG = 16

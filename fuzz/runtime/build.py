@@ -49,7 +49,7 @@ def build(report: Report) -> Path:
     if _installed().is_file():
         return _installed()
     cargo, _ = tools()
-    with alone():
+    with alone(_directory(), report):
         if not _installed().is_file():
             program = _compile(cargo, _lay_out(), report)
             _installed().parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import signal
 import subprocess
@@ -46,7 +45,6 @@ class Runtime:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "warn")},
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -60,12 +60,25 @@ class Counts:
     inputs: int = 0
     decoded: int = 0
     valid: int = 0
-    rule_sets: Counter[tuple[frozenset[str], frozenset[str]]] = field(default_factory=Counter)
-    """How often the oracle and the engine found exactly these rules broken."""
+    rules: dict[str, list[int]] = field(default_factory=dict)
+    """How often each rule fired: at the oracle, at the engine, at both, and at both alone."""
     known: Counter[str] = field(default_factory=Counter)
     """Known divergences by id."""
     signatures: Counter[str] = field(default_factory=Counter)
     """Disagreements by signature."""
+
+
+    def count(self, oracle: frozenset[str], engine: frozenset[str]) -> None:
+        """Count a document of which each side finds these rules broken."""
+        for rule in oracle | engine:
+            counts = self.rules.get(rule)
+            if counts is None:
+                counts = self.rules[rule] = [0, 0, 0, 0]
+            counts[0] += rule in oracle
+            counts[1] += rule in engine
+            counts[2] += rule in oracle and rule in engine
+        if len(oracle) == 1 and oracle == engine:
+            counts[3] += 1
 
 
 Report = Callable[[Disagreement], None]
@@ -104,9 +117,8 @@ class Session:
             return
         if found.oracle.manifest is not None:
             counts.decoded += 1
-            rules = found.oracle.rules
-            if rules or found.engine_rules:
-                counts.rule_sets[rules, found.engine_rules] += 1
+            if found.oracle.findings or found.engine_rules:
+                counts.count(found.oracle.rules, found.engine_rules)
             else:
                 counts.valid += 1
         if found.outcome is not Outcome.AGREE:

@@ -189,7 +189,11 @@ def references_unused(manifest: M, dice: Dice) -> M:
 
 
 @breakage(
-    "frames.order", "repeated", having={CURRENT}, without={Trait.U64_END}, touches={Aspect.LAYOUT}
+    "frames.order",
+    "repeated",
+    having={CURRENT},
+    without={Trait.U64_END},
+    touches={Aspect.LAYOUT, Aspect.FRAME_KEYS},
 )
 def frames_repeated(manifest: M, dice: Dice) -> M:
     """Two frames are of the same key."""
@@ -201,7 +205,7 @@ def frames_repeated(manifest: M, dice: Dice) -> M:
     return relaid(replace(manifest, state_frames=(*frames, more)))
 
 
-@breakage("frames.order", "swapped", having={CURRENT, OLDER})
+@breakage("frames.order", "swapped", having={CURRENT, OLDER}, touches={Aspect.FRAME_KEYS})
 def frames_swapped(manifest: M, dice: Dice) -> M:
     """Two neighbours have each other's key."""
     frames = manifest.state_frames
@@ -210,7 +214,12 @@ def frames_swapped(manifest: M, dice: Dice) -> M:
     return edit(first, "state_frames", index + 1, key=frames[index].key)
 
 
-@breakage("frames.order", "vnode-first", having={Trait.WHOLE_FRAME, Trait.VNODE_FRAME})
+@breakage(
+    "frames.order",
+    "vnode-first",
+    having={Trait.WHOLE_FRAME, Trait.VNODE_FRAME},
+    touches={Aspect.FRAME_KEYS},
+)
 def frames_vnode_first(manifest: M, dice: Dice) -> M:
     """The last whole operator comes after the first vnode."""
     frames = manifest.state_frames
@@ -226,14 +235,24 @@ def _with_last_vnode(manifest: M, vnode: int) -> M:
 
 
 @breakage(
-    "frames.vnode-domain", "boundary", also={"frames.vnode-owned"}, having={Trait.VNODE_FRAME}
+    "frames.vnode-domain",
+    "boundary",
+    also={"frames.vnode-owned"},
+    having={Trait.VNODE_FRAME},
+    touches={Aspect.FRAME_KEYS, Aspect.VNODES},
 )
 def vnode_domain(manifest: M, dice: Dice) -> M:
     """The first vnode that is not in the domain, and so nobody's."""
     return _with_last_vnode(manifest, manifest.vnode_count)
 
 
-@breakage("frames.vnode-domain", "largest", also={"frames.vnode-owned"}, having={Trait.VNODE_FRAME})
+@breakage(
+    "frames.vnode-domain",
+    "largest",
+    also={"frames.vnode-owned"},
+    having={Trait.VNODE_FRAME},
+    touches={Aspect.FRAME_KEYS, Aspect.VNODES},
+)
 def vnode_domain_largest(manifest: M, dice: Dice) -> M:
     """The largest number that a vnode can be written as."""
     return _with_last_vnode(manifest, U16_MAX)
@@ -244,7 +263,7 @@ def vnode_domain_largest(manifest: M, dice: Dice) -> M:
     "owned",
     also={"owned-vnodes.domain"},
     having={Trait.VNODE_FRAME, Trait.CLUSTER},
-    touches={Aspect.VNODES},
+    touches={Aspect.VNODES, Aspect.FRAME_KEYS},
 )
 def vnode_domain_owned(manifest: M, dice: Dice) -> M:
     """A vnode that is not in the domain, and yet listed as owned."""
@@ -252,7 +271,11 @@ def vnode_domain_owned(manifest: M, dice: Dice) -> M:
     return replace(_with_last_vnode(manifest, count), owned_vnodes=(*manifest.owned_vnodes, count))
 
 
-@breakage("frames.vnode-owned", having={Trait.VNODE_FRAME, Trait.UNOWNED_VNODE})
+@breakage(
+    "frames.vnode-owned",
+    having={Trait.VNODE_FRAME, Trait.UNOWNED_VNODE},
+    touches={Aspect.FRAME_KEYS},
+)
 def vnode_owned(manifest: M, dice: Dice) -> M:
     """A vnode of another participant, of an operator that comes after all others."""
     owned = set(manifest.owned_vnodes)
@@ -266,7 +289,7 @@ def vnode_owned(manifest: M, dice: Dice) -> M:
     return edit(manifest, "state_frames", last, key=key)
 
 
-@breakage("frames.empty", "older", having={OLDER})
+@breakage("frames.empty", "older", having={OLDER}, touches={Aspect.OLDER_RANGES})
 def frames_empty_older(manifest: M, dice: Dice) -> M:
     """A frame of no bytes in an older object."""
     index = _older_frame(manifest, dice)
@@ -305,7 +328,12 @@ def unknown_chunk(manifest: M) -> StateChunkId:
     return StateChunkId(other, manifest.checkpoint_id)
 
 
-@breakage("frames.untracked", "older", having={OLDER}, touches={Aspect.IDENTITY, Aspect.REFERENCES})
+@breakage(
+    "frames.untracked",
+    "older",
+    having={OLDER},
+    touches={Aspect.IDENTITY, Aspect.REFERENCES, Aspect.OLDER_RANGES},
+)
 def frames_untracked_older(manifest: M, dice: Dice) -> M:
     """A frame of an older object is in an unknown one instead."""
     index = _older_frame(manifest, dice)
@@ -322,7 +350,12 @@ def frames_untracked_older(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("frames.untracked", "current", having={CURRENT}, touches={Aspect.IDENTITY, Aspect.LAYOUT})
+@breakage(
+    "frames.untracked",
+    "current",
+    having={CURRENT},
+    touches={Aspect.IDENTITY, Aspect.LAYOUT, Aspect.OLDER_RANGES},
+)
 def frames_untracked_current(manifest: M, dice: Dice) -> M:
     """A frame of the current object is in an unknown one instead, and leaves no gap."""
     index = _current_frame(manifest, dice)
@@ -334,7 +367,7 @@ def frames_untracked_current(manifest: M, dice: Dice) -> M:
     "overflow",
     also={"frames.range-overflow"},
     having={CURRENT},
-    touches={Aspect.IDENTITY, Aspect.LAYOUT},
+    touches={Aspect.IDENTITY, Aspect.LAYOUT, Aspect.OLDER_RANGES},
 )
 def frames_untracked_overflow(manifest: M, dice: Dice) -> M:
     """A frame is in an unknown object, and its range passes u64."""
@@ -343,7 +376,7 @@ def frames_untracked_overflow(manifest: M, dice: Dice) -> M:
     return relaid(edit(manifest, "state_frames", index, chunk=unknown_chunk(manifest), range=part))
 
 
-@breakage("frames.range-overflow", "boundary", having={OLDER})
+@breakage("frames.range-overflow", "boundary", having={OLDER}, touches={Aspect.OLDER_RANGES})
 def frames_overflow(manifest: M, dice: Dice) -> M:
     """A range in an older object ends one byte past u64's maximum."""
     index = _older_frame(manifest, dice)
@@ -352,7 +385,7 @@ def frames_overflow(manifest: M, dice: Dice) -> M:
     return edit(manifest, "state_frames", index, range=part)
 
 
-@breakage("frames.range-overflow", "wrapping", having={OLDER})
+@breakage("frames.range-overflow", "wrapping", having={OLDER}, touches={Aspect.OLDER_RANGES})
 def frames_overflow_wrapping(manifest: M, dice: Dice) -> M:
     """A range whose end, in wrapping arithmetic, lies in its object."""
     index = _older_frame(manifest, dice)
@@ -394,7 +427,7 @@ def frames_overflow_current(manifest: M, dice: Dice) -> M:
     return overflowing(manifest, len(manifest.state_frames) - 1)
 
 
-@breakage("frames.range-end", "older", having={OLDER})
+@breakage("frames.range-end", "older", having={OLDER}, touches={Aspect.OLDER_RANGES})
 def frames_range_end(manifest: M, dice: Dice) -> M:
     """A range in an older object ends one byte after it, or the object one before the range."""
     index = _older_frame(manifest, dice)

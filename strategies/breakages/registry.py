@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
-from oracle import RULES, CheckpointManifest, Contract, Feature, StateChunkId
+from oracle import RULES, CheckpointManifest, Contract, Feature, Level, StateChunkId
 from oracle.constants import U64_MAX
 from strategies.dice import Dice
 from strategies.traits import Trait
@@ -25,6 +25,12 @@ class Aspect(Enum):
     REFERENCES = "which older objects are used, and by how many frames"
     SINK_NAMES = "which sinks are registered"
     PIPELINE = "which pipeline it is"
+    CHANNELS = "which channels there is progress of"
+    DECLARED_CHANNELS = "which channels a source declares"
+    FRAME_KEYS = "which state the frames are of"
+    OLDER_RANGES = "where frames lie in older objects"
+    SINK_ENTRIES = "which sinks prepared and which had intents"
+    OUTPUT = "the subscription output, of which the first fault counts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,9 @@ def breakage(
     assert name not in BREAKAGES, f"{name} is registered twice"
     expected = frozenset({rule, *also})
     assert expected <= RULES.keys(), f"{expected - RULES.keys()} are no rules"
+    aspects = frozenset(touches)
+    if RULES[rule].level is Level.FAULT:
+        aspects |= {Aspect.OUTPUT}
 
     def register(apply: Break) -> Break:
         BREAKAGES[name] = Breakage(
@@ -91,7 +100,7 @@ def breakage(
             expected,
             frozenset(having),
             frozenset(without),
-            frozenset(touches),
+            aspects,
             apply,
             key_groups,
             heavy,

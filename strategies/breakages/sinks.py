@@ -59,31 +59,61 @@ def _repeat_name(manifest: M, *fields: str) -> M:
 _SEVERAL = Trait.SEVERAL_PREPARED_SINKS
 
 
-@breakage("sinks.order", "swapped", having={_SEVERAL}, without={Trait.INTENT})
+@breakage(
+    "sinks.order",
+    "swapped",
+    having={_SEVERAL},
+    without={Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
 def sinks_swapped(manifest: M, dice: Dice) -> M:
     """The first two sinks have each other's name."""
     return _swap_names(manifest, SINKS)
 
 
-@breakage("sinks.order", "repeated", having={_SEVERAL}, without={Trait.INTENT})
+@breakage(
+    "sinks.order",
+    "repeated",
+    having={_SEVERAL},
+    without={Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
 def sinks_repeated(manifest: M, dice: Dice) -> M:
     """The first two sinks are the same."""
     return _repeat_name(manifest, SINKS)
 
 
-@breakage("intents.order", "with-sinks", also={"sinks.order"}, having={_SEVERAL, Trait.INTENT})
+@breakage(
+    "intents.order",
+    "with-sinks",
+    also={"sinks.order"},
+    having={_SEVERAL, Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
 def both_swapped(manifest: M, dice: Dice) -> M:
     """Sinks and intents are out of order alike."""
     return _swap_names(manifest, SINKS, INTENTS)
 
 
-@breakage("intents.order", "alone", also={"intents.roster"}, having={_SEVERAL, Trait.INTENT})
+@breakage(
+    "intents.order",
+    "alone",
+    also={"intents.roster"},
+    having={_SEVERAL, Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
 def intents_swapped(manifest: M, dice: Dice) -> M:
     """Intents are out of order, and so not the sinks in their order."""
     return _swap_names(manifest, INTENTS)
 
 
-@breakage("intents.order", "repeated", also={"intents.roster"}, having={_SEVERAL, Trait.INTENT})
+@breakage(
+    "intents.order",
+    "repeated",
+    also={"intents.roster"},
+    having={_SEVERAL, Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
 def intents_repeated(manifest: M, dice: Dice) -> M:
     """The first two intents are of the same sink."""
     return _repeat_name(manifest, INTENTS)
@@ -94,13 +124,20 @@ def _without(manifest: M, field: str, index: int) -> M:
     return relaid(with_list(manifest, field, (*entries[:index], *entries[index + 1 :])))
 
 
-@breakage("intents.roster", "missing", having={_SEVERAL, Trait.INTENT}, touches={Aspect.LAYOUT})
+@breakage(
+    "intents.roster",
+    "missing",
+    having={_SEVERAL, Trait.INTENT},
+    touches={Aspect.LAYOUT, Aspect.SINK_ENTRIES},
+)
 def intents_missing(manifest: M, dice: Dice) -> M:
     """A prepared sink has no intent, though others have."""
     return _without(manifest, INTENTS, dice.roll(0, len(manifest.sink_artifact_intents) - 1))
 
 
-@breakage("intents.roster", "extra", having={Trait.INTENT}, touches={Aspect.LAYOUT})
+@breakage(
+    "intents.roster", "extra", having={Trait.INTENT}, touches={Aspect.LAYOUT, Aspect.SINK_ENTRIES}
+)
 def intents_extra(manifest: M, dice: Dice) -> M:
     """An intent is of a sink that did not prepare."""
     return _without(manifest, SINKS, dice.roll(0, len(manifest.prepared_sinks) - 1))
@@ -115,7 +152,10 @@ def _renamed_empty(manifest: M, *fields: str) -> M:
 
 
 @breakage(
-    "sinks.name", having={Trait.PREPARED_SINK}, without={Trait.INTENT}, touches={Aspect.SINK_NAMES}
+    "sinks.name",
+    having={Trait.PREPARED_SINK},
+    without={Trait.INTENT},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def sinks_name(manifest: M, dice: Dice) -> M:
     """A sink of the empty name, which is registered."""
@@ -127,7 +167,7 @@ def sinks_name(manifest: M, dice: Dice) -> M:
     "with-sinks",
     also={"sinks.name"},
     having={Trait.INTENT},
-    touches={Aspect.SINK_NAMES},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def both_name(manifest: M, dice: Dice) -> M:
     """A sink of the empty name, with its intent."""
@@ -139,7 +179,7 @@ def both_name(manifest: M, dice: Dice) -> M:
     "alone",
     also={"intents.roster"},
     having={Trait.INTENT},
-    touches={Aspect.SINK_NAMES},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def intents_name(manifest: M, dice: Dice) -> M:
     """An intent of the empty name, which is not its sink's."""
@@ -155,7 +195,7 @@ def _unregistered(manifest: M) -> M:
     "sinks.unknown",
     having={Trait.PREPARED_SINK},
     without={Trait.INTENT},
-    touches={Aspect.SINK_NAMES},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def sinks_unknown(manifest: M, dice: Dice) -> M:
     """A sink that is not registered."""
@@ -167,7 +207,7 @@ def sinks_unknown(manifest: M, dice: Dice) -> M:
     "with-sinks",
     also={"sinks.unknown"},
     having={Trait.INTENT},
-    touches={Aspect.SINK_NAMES},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def both_unknown(manifest: M, dice: Dice) -> M:
     """A sink that is not registered, with its intent."""
@@ -179,7 +219,7 @@ def both_unknown(manifest: M, dice: Dice) -> M:
     "alone",
     also={"intents.roster"},
     having={Trait.INTENT},
-    touches={Aspect.SINK_NAMES},
+    touches={Aspect.SINK_NAMES, Aspect.SINK_ENTRIES},
 )
 def intents_unknown(manifest: M, dice: Dice) -> M:
     """An intent of an unregistered name, which is not its sink's."""
@@ -199,27 +239,33 @@ def _of(field: str, prefix: str, any_entry: Trait, absent: Trait, filled: Trait)
             getattr(manifest, field), lambda entry: (entry.payload is not None) is payload, dice
         )
 
-    @breakage(f"{prefix}.format", having={any_entry})
+    @breakage(f"{prefix}.format", having={any_entry}, touches={Aspect.SINK_ENTRIES})
     def wrong_format(manifest: M, dice: Dice) -> M:
         """Another envelope version."""
         wrong = dice.pick((2, 0, U16_MAX, 1 + 2**8))
         return edit(manifest, field, any_index(manifest, dice), format_version=wrong)
 
-    @breakage(f"{prefix}.digest", "payload", having={filled})
+    @breakage(f"{prefix}.digest", "payload", having={filled}, touches={Aspect.SINK_ENTRIES})
     def wrong_digest(manifest: M, dice: Dice) -> M:
         """A digest that is not SHA-256 text."""
         index = index_with(manifest, dice, payload=True)
         text = not_sha256(dice, getattr(manifest, field)[index].sha256)
         return edit(manifest, field, index, sha256=text)
 
-    @breakage(f"{prefix}.digest", "absent", also={f"{prefix}.absent-digest"}, having={absent})
+    @breakage(
+        f"{prefix}.digest",
+        "absent",
+        also={f"{prefix}.absent-digest"},
+        having={absent},
+        touches={Aspect.SINK_ENTRIES},
+    )
     def wrong_digest_of_absent(manifest: M, dice: Dice) -> M:
         """A digest of an absent payload that is not SHA-256 text, and so not the one it must be."""
         index = index_with(manifest, dice, payload=False)
         text = not_sha256(dice, getattr(manifest, field)[index].sha256)
         return edit(manifest, field, index, sha256=text)
 
-    @breakage(f"{prefix}.absent-digest", having={absent})
+    @breakage(f"{prefix}.absent-digest", having={absent}, touches={Aspect.SINK_ENTRIES})
     def other_absent_digest(manifest: M, dice: Dice) -> M:
         """The digest of something else: of the other kind's absent payload, or of none at all."""
         index = index_with(manifest, dice, payload=False)

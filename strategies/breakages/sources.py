@@ -64,7 +64,7 @@ def source_utf16(manifest: M, dice: Dice) -> M:
     return replace(manifest, source_names=ordered)
 
 
-@breakage("channels.order", "swapped", having={Trait.SEVERAL_CHANNELS})
+@breakage("channels.order", "swapped", having={Trait.SEVERAL_CHANNELS}, touches={Aspect.CHANNELS})
 def channels_swapped(manifest: M, dice: Dice) -> M:
     """Two neighbours are swapped."""
     return replace(manifest, channel_progress=swapped(manifest.channel_progress, dice))
@@ -73,13 +73,19 @@ def channels_swapped(manifest: M, dice: Dice) -> M:
 _ANY_CHANNEL = {Trait.LOGICAL_CHANNEL}
 
 
-@breakage("channels.order", "repeated", having=_ANY_CHANNEL, without={Trait.ROSTER})
+@breakage(
+    "channels.order",
+    "repeated",
+    having=_ANY_CHANNEL,
+    without={Trait.ROSTER},
+    touches={Aspect.CHANNELS},
+)
 def channels_repeated(manifest: M, dice: Dice) -> M:
     """One channel is listed twice."""
     return replace(manifest, channel_progress=repeated(manifest.channel_progress, dice))
 
 
-@breakage("channels.participant", having=_ANY_CHANNEL, touches={Aspect.IDENTITY})
+@breakage("channels.participant", having=_ANY_CHANNEL, touches={Aspect.IDENTITY, Aspect.CHANNELS})
 def channels_participant(manifest: M, dice: Dice) -> M:
     """The last channel is the next participant's, or the first the previous one's."""
     own = manifest.participant_id
@@ -90,13 +96,20 @@ def channels_participant(manifest: M, dice: Dice) -> M:
     return edit(manifest, "channel_progress", 0, participant_id=own - 1)
 
 
-@breakage("channels.source-empty", having=_ANY_CHANNEL, without={Trait.ROSTER})
+@breakage(
+    "channels.source-empty", having=_ANY_CHANNEL, without={Trait.ROSTER}, touches={Aspect.CHANNELS}
+)
 def channels_source_empty(manifest: M, dice: Dice) -> M:
     """The first channel is of the empty name, registered or not."""
     return edit(manifest, "channel_progress", 0, source_name="")
 
 
-@breakage("channels.source-unknown", having=_ANY_CHANNEL, without={Trait.ROSTER})
+@breakage(
+    "channels.source-unknown",
+    having=_ANY_CHANNEL,
+    without={Trait.ROSTER},
+    touches={Aspect.CHANNELS},
+)
 def channels_source_unknown(manifest: M, dice: Dice) -> M:
     """The last channel is of a source that is not registered."""
     last = len(manifest.channel_progress) - 1
@@ -104,7 +117,12 @@ def channels_source_unknown(manifest: M, dice: Dice) -> M:
     return edit(manifest, "channel_progress", last, source_name=name)
 
 
-@breakage("channels.input-empty", having={Trait.PHYSICAL_CHANNEL}, without={Trait.ROSTER})
+@breakage(
+    "channels.input-empty",
+    having={Trait.PHYSICAL_CHANNEL},
+    without={Trait.ROSTER},
+    touches={Aspect.CHANNELS},
+)
 def channels_input_empty(manifest: M, dice: Dice) -> M:
     """The first physical channel of a source is empty."""
     return edit(manifest, "channel_progress", _first_physical(manifest), input_channel=b"")
@@ -131,13 +149,25 @@ def _with_reserved(manifest: M) -> M:
     return _with_channel(manifest, beside, SINGLETON_WATERMARK_CHANNEL)
 
 
-@breakage("channels.mixed", "reserved", having={Trait.PHYSICAL_CHANNEL}, without={Trait.ROSTER})
+@breakage(
+    "channels.mixed",
+    "reserved",
+    having={Trait.PHYSICAL_CHANNEL},
+    without={Trait.ROSTER},
+    touches={Aspect.CHANNELS},
+)
 def channels_mixed(manifest: M, dice: Dice) -> M:
     """The reserved channel stands beside physical ones."""
     return _with_reserved(manifest)
 
 
-@breakage("channels.mixed", "physical", having={Trait.LOGICAL_CHANNEL}, without={Trait.OFFSETS})
+@breakage(
+    "channels.mixed",
+    "physical",
+    having={Trait.LOGICAL_CHANNEL},
+    without={Trait.OFFSETS},
+    touches={Aspect.CHANNELS},
+)
 def channels_mixed_physical(manifest: M, dice: Dice) -> M:
     """A physical channel stands beside the reserved one, of which it may be an extension."""
     index = index_of(manifest.channel_progress, lambda channel: not _is_physical(channel), dice)
@@ -219,7 +249,7 @@ def _with_roster(manifest: M, dice: Dice, roster: tuple[bytes, ...]) -> M:
 _BARE: dict[str, Any] = {"having": {Trait.OFFSETS}, "without": {Trait.PHYSICAL_CHANNEL}}
 
 
-@breakage("offsets.channels-order", "swapped", **_BARE)
+@breakage("offsets.channels-order", "swapped", **_BARE, touches={Aspect.DECLARED_CHANNELS})
 def roster_swapped(manifest: M, dice: Dice) -> M:
     """Declared channels out of order, one a beginning of the other perhaps."""
     return _with_roster(
@@ -227,19 +257,19 @@ def roster_swapped(manifest: M, dice: Dice) -> M:
     )
 
 
-@breakage("offsets.channels-order", "repeated", **_BARE)
+@breakage("offsets.channels-order", "repeated", **_BARE, touches={Aspect.DECLARED_CHANNELS})
 def roster_repeated(manifest: M, dice: Dice) -> M:
     """A channel is declared twice."""
     return _with_roster(manifest, dice, (b"\1", b"\1"))
 
 
-@breakage("offsets.channels-order", "empty", **_BARE)
+@breakage("offsets.channels-order", "empty", **_BARE, touches={Aspect.DECLARED_CHANNELS})
 def roster_empty_entry(manifest: M, dice: Dice) -> M:
     """An empty channel is declared."""
     return _with_roster(manifest, dice, (b"",))
 
 
-@breakage("offsets.channels-reserved", **_BARE)
+@breakage("offsets.channels-reserved", **_BARE, touches={Aspect.DECLARED_CHANNELS})
 def roster_reserved(manifest: M, dice: Dice) -> M:
     """The reserved channel is declared, alone or with others."""
     return _with_roster(
@@ -263,21 +293,21 @@ def _redeclared(manifest: M, name: str, roster: tuple[bytes, ...]) -> M:
     return _with_offsets(manifest, name, checkpoint)
 
 
-@breakage("offsets.roster", "extra", having={Trait.ROSTER})
+@breakage("offsets.roster", "extra", having={Trait.ROSTER}, touches={Aspect.DECLARED_CHANNELS})
 def roster_extra(manifest: M, dice: Dice) -> M:
     """A channel is declared that there is no progress of."""
     name, roster = _declared(manifest)
     return _redeclared(manifest, name, (*roster, roster[-1] + b"\0"))
 
 
-@breakage("offsets.roster", "missing", having={Trait.ROSTER})
+@breakage("offsets.roster", "missing", having={Trait.ROSTER}, touches={Aspect.DECLARED_CHANNELS})
 def roster_missing(manifest: M, dice: Dice) -> M:
     """A channel with progress is not declared."""
     name, roster = _declared(manifest)
     return _redeclared(manifest, name, roster[:-1])
 
 
-@breakage("offsets.roster", "byte", having={Trait.ROSTER})
+@breakage("offsets.roster", "byte", having={Trait.ROSTER}, touches={Aspect.DECLARED_CHANNELS})
 def roster_byte(manifest: M, dice: Dice) -> M:
     """A channel is declared with another last byte."""
     name, roster = _declared(manifest)
@@ -286,14 +316,26 @@ def roster_byte(manifest: M, dice: Dice) -> M:
     return _redeclared(manifest, name, (*roster[:-1], changed))
 
 
-@breakage("offsets.roster", "order", also={"offsets.channels-order"}, having={Trait.ROSTER})
+@breakage(
+    "offsets.roster",
+    "order",
+    also={"offsets.channels-order"},
+    having={Trait.ROSTER},
+    touches={Aspect.DECLARED_CHANNELS},
+)
 def roster_order(manifest: M, dice: Dice) -> M:
     """The declared channels have one twice, and so are not those with progress either."""
     name, roster = _declared(manifest)
     return _redeclared(manifest, name, (*roster, roster[-1]))
 
 
-@breakage("channels.mixed", "roster", also={"offsets.roster"}, having={Trait.ROSTER})
+@breakage(
+    "channels.mixed",
+    "roster",
+    also={"offsets.roster"},
+    having={Trait.ROSTER},
+    touches={Aspect.CHANNELS},
+)
 def channels_mixed_roster(manifest: M, dice: Dice) -> M:
     """The reserved channel stands beside declared ones."""
     name, _ = _declared(manifest)

@@ -69,7 +69,7 @@ struct Settings {
 
 fn main() -> Result<(), Failure> {
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .init();

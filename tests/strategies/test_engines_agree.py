@@ -1,0 +1,108 @@
+"""The production engines judge what is generated as the oracle does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz.comparison import Outcome, compare
+from fuzz.engines import InProcessEngine
+from oracle import V9, V10, Contract, Kind, Stage, encode
+from strategies import (
+    checkpoints,
+    corruption_pairs,
+    corruptions,
+    manifests,
+    near_misses,
+    spellings,
+)
+from strategies.hazards import hazards
+from strategies.near_misses import NEEDED
+from tests.engine.conftest import built_engine
+
+peers = pytest.mark.parametrize(
+    ("contract", "release"), [(V9, "0.30.0"), (V10, "0.33.0")], ids=["v9", "v10"]
+)
+
+
+def assert_agreed(
+    document: bytes, key_groups: int, contract: Contract, engine: InProcessEngine, stage: Stage
+) -> None:
+    """The oracle comes to *stage*, and the engine to the same, for the same reasons."""
+    comparison = compare(document, engine, key_groups, contract)
+    assert comparison.oracle.stage is stage
+    assert comparison.outcome is Outcome.AGREE, str(comparison.signature)
+
+
+@peers
+@given(data=st.data())
+def test_manifests_are_valid_to_the_engine(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """With the same canonical encoding and digests."""
+    manifest = data.draw(manifests(contract))
+    document = encode(manifest, contract)
+    engine = built_engine(release)
+    assert_agreed(document, manifest.vnode_count, contract, engine, Stage.VALID)
+
+
+@peers
+@given(data=st.data())
+def test_the_engine_reports_corruptions_with_their_rules(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """Its messages stand for exactly the rules that the corruption says."""
+    corruption = data.draw(corruptions(contract))
+    engine = built_engine(release)
+    assert_agreed(corruption.document, corruption.key_groups, contract, engine, Stage.INVALID)
+
+
+@peers
+@given(data=st.data())
+def test_the_engine_reports_pairs_of_corruptions(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """Two at once are judged alike, too."""
+    corruption = data.draw(corruption_pairs(contract))
+    engine = built_engine(release)
+    assert_agreed(corruption.document, corruption.key_groups, contract, engine, Stage.INVALID)
+
+
+@peers
+@given(data=st.data())
+def test_the_engine_takes_every_spelling(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """And encodes it to the canonical bytes."""
+    spelling = data.draw(manifests(contract).flatmap(lambda found: spellings(found, contract)))
+    engine = built_engine(release)
+    key_groups = spelling.manifest.vnode_count
+    assert_agreed(spelling.document, key_groups, contract, engine, Stage.VALID)
+    assert engine.checkpoint_manifest_bytes(spelling.document) == spelling.canonical
+
+
+@peers
+@given(data=st.data())
+def test_the_engine_rejects_every_near_miss(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """At decode, as the oracle does."""
+    kind = data.draw(st.sampled_from(Kind))
+    manifest = data.draw(manifests(contract, having=NEEDED.get(kind, ())))
+    miss = data.draw(near_misses(manifest, contract, kinds=[kind]))
+    engine = built_engine(release)
+    assert_agreed(miss.document, manifest.vnode_count, contract, engine, Stage.DECODE)
+
+
+@peers
+@given(data=st.data())
+def test_checkpoints_and_hazards_are_valid_to_the_engine(
+    contract: Contract, release: str, data: st.DataObject
+) -> None:
+    """Real digests and hazards change no verdict."""
+    engine = built_engine(release)
+    checkpoint = data.draw(checkpoints(contract))
+    key_groups = checkpoint.manifest.vnode_count
+    assert_agreed(checkpoint.document, key_groups, contract, engine, Stage.VALID)
+    hazardous = data.draw(hazards(contract))
+    key_groups = hazardous.manifest.vnode_count
+    assert_agreed(hazardous.document, key_groups, contract, engine, Stage.VALID)
