@@ -53,9 +53,13 @@ _FORMAT = click.option("--format", "style", type=click.Choice(["text", "json"]),
 
 
 def _engine(name: str) -> InProcessEngine:
+    """The engine *name*; the oracle has its canary from here on, if there is one."""
+    from fuzz.campaign.canary import plant_from_environment
+
     try:
+        plant_from_environment()
         return load(name)
-    except EngineUnavailable as error:
+    except (EngineUnavailable, ValueError) as error:
         raise CouldNotRun(str(error)) from error
 
 

@@ -10,6 +10,7 @@ import click
 _COMMANDS = {
     "bench": "fuzz.bench_cli",
     "campaign": "fuzz.campaign_cli",
+    "corpus": "fuzz.corpus_cli",
     "diff": "fuzz.diff_cli",
     "engine": "fuzz.engine_cli",
     "explain": "fuzz.campaign_cli",

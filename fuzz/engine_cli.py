@@ -173,8 +173,8 @@ def remove(releases: tuple[str, ...], everything: bool) -> None:
 
 
 @engine.command()
-@click.argument("release")
-def serve(release: str) -> None:
+@click.argument("engine_name", metavar="RELEASE|CHECKOUT")
+def serve(engine_name: str) -> None:
     """Answer the stdio protocol with a built engine, until input ends.
 
     The protocol is described in fuzz/engines/PROTOCOL.md.
@@ -183,7 +183,7 @@ def serve(release: str) -> None:
     from fuzz.engines.serve import serve as answer
 
     try:
-        loaded = load(release)
+        loaded = load(engine_name)
     except EngineUnavailable as error:
         raise Unavailable(str(error)) from error
     answer(loaded, sys.stdin.buffer, sys.stdout.buffer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -22,6 +23,8 @@ from oracle import RULES, Contract, DecodeError, Stage
 
 _WIDTH_WITHOUT_TERMINAL = 120
 _MOST_DIFF_LINES = 200
+# An array of numbers, which reads better in one line.
+_NUMBERS = re.compile(r"\[\s*\d+(?:,\s*\d+)*\s*\]")
 
 
 def explain(document: bytes, key_groups: int, engine: Engine, contract: Contract) -> None:
@@ -128,6 +131,5 @@ def _repaired(part: Callable[[Tree], None], tree: Tree) -> Tree:
 
 
 def _lines(document: bytes) -> list[str]:
-    return json.dumps(json.loads(document), indent=1, sort_keys=True, ensure_ascii=False).split(
-        "\n"
-    )
+    text = json.dumps(json.loads(document), indent=1, sort_keys=True, ensure_ascii=False)
+    return _NUMBERS.sub(lambda array: "".join(array[0].split()), text).split("\n")

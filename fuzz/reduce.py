@@ -58,6 +58,9 @@ class _OutOfTime(Exception):
     """The time is up; what was found so far counts."""
 
 
+# A repair that leaves fewer rules broken may cost so many bytes.
+_REPAIR_BYTES = 200
+
 # What a value is replaced by, the plainest first.
 _PLAIN: tuple[Tree, ...] = (None, [], {}, False, 0, 1, "", "a")
 
@@ -90,13 +93,19 @@ class _Reducer:
         self._reduce_bytes()
 
     def _shows(self, document: bytes, key_groups: int, *, anyway: bool = False) -> bool:
-        """Whether *document* shows the same and is no larger, or is to be taken *anyway*."""
+        """Whether *document* shows the same and is simpler, or is to be taken *anyway*.
+
+        One that breaks fewer rules is simpler, and of two that break the same the smaller.
+        """
         if time.monotonic() > self._end:
             raise _OutOfTime
-        if not anyway and len(document) >= len(self.document):
+        if not anyway and len(document) > len(self.document) + _REPAIR_BYTES:
             return False
         found = compare(document, self._engine, key_groups, self._contract)
-        if found.signature != self._wanted or not found.oracle.rules <= self._rules:
+        rules = found.oracle.rules
+        if found.signature != self._wanted or not rules <= self._rules:
+            return False
+        if not anyway and rules == self._rules and len(document) >= len(self.document):
             return False
         self.document, self.key_groups, self.comparison = document, key_groups, found
         self._rules = found.oracle.rules
@@ -106,6 +115,7 @@ class _Reducer:
 
     def _reduce_tree(self) -> None:
         self._one_vnode()
+        self._repair()
         before = None
         while before != self.document:
             before = self.document
@@ -145,6 +155,11 @@ class _Reducer:
                 if self._shows(write(tree), count):
                     self._tree = tree
                     return
+
+    def _repair(self) -> None:
+        """Try every repair that leaves what differs as it is."""
+        for part in self._sealer.parts:
+            self._try(part)
 
     def _shorten_lists(self) -> None:
         paths = [path for path, value in _walk(self._tree) if isinstance(value, list) and value]

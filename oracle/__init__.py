@@ -8,6 +8,7 @@ out (:mod:`oracle.verdict`). What is public stands here.
 from oracle.assumptions import ASSUMPTIONS, Assumption
 from oracle.constants import (
     DEFAULT_KEY_GROUP_COUNT,
+    I64_MIN,
     LOCAL_NODE_ID,
     MAX_CHECKPOINT_MANIFEST_BYTES,
     MAX_CHECKPOINT_PARTICIPANTS,
@@ -75,6 +76,7 @@ __all__ = [
     "CONTRACTS",
     "DEFAULT_KEY_GROUP_COUNT",
     "EMPTY_SHA256",
+    "I64_MIN",
     "LOCAL_NODE_ID",
     "MAX_CHECKPOINT_MANIFEST_BYTES",
     "MAX_CHECKPOINT_PARTICIPANTS",

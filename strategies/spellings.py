@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 from oracle import V10, CheckpointManifest, Contract, encode
 from oracle.encoding import escape
 from oracle.shapes import TAG
-from strategies.texts import Members, Node, kind_of, members_of, written
+from strategies.texts import Members, Node, kind_of, members_of, no_space, quote, written
 
 
 class Liberty(Enum):
@@ -91,34 +91,37 @@ class _Speller:
 
     def __init__(self, rates: dict[Liberty, float], seed: int, contract: Contract) -> None:
         self._rates = rates
+        self._white_space = rates.get(Liberty.WHITE_SPACE, 0.0)
+        self._escapes = rates.get(Liberty.ESCAPES, 0.0)
         self._random = Random(seed)
         self._contract = contract
 
     def document(self, manifest: CheckpointManifest) -> bytes:
         """The whole text."""
         tree = self._node(CheckpointManifest, manifest)
-        space = self._space
-        return f"{space()}{written(tree, self._string, space)}{space()}".encode()
+        space = self._space if self._white_space else no_space
+        write_string = self._string if self._escapes else quote
+        return f"{space()}{written(tree, write_string, space)}{space()}".encode()
 
     def _takes(self, liberty: Liberty) -> bool:
         rate = self._rates.get(liberty)
         return rate is not None and self._random.random() < rate
 
     def _space(self) -> str:
-        return self._random.choice(_SPACES) if self._takes(Liberty.WHITE_SPACE) else ""
+        random = self._random.random
+        return _SPACES[int(random() * len(_SPACES))] if random() < self._white_space else ""
 
     def _string(self, text: str) -> str:
-        if not text.isascii() or Liberty.ESCAPES in self._rates or not text.isalnum():
-            text = "".join(map(self._character, text))
-        return f'"{text}"'
+        return f'"{"".join(map(self._character, text))}"'
 
     def _character(self, character: str) -> str:
-        if not self._takes(Liberty.ESCAPES):
+        random = self._random.random
+        if random() >= self._escapes:
             return escape(character)
-        if character == "/" and self._random.random() < 0.5:
+        if character == "/" and random() < 0.5:
             return "\\/"
         code = character.encode("utf-16-be").hex()
-        if self._random.random() < 0.5:
+        if random() < 0.5:
             code = code.upper()
         return "".join(f"\\u{code[start : start + 4]}" for start in range(0, len(code), 4))
 

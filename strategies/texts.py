@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -11,7 +12,6 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_t
 from uuid import UUID
 
 from oracle import CheckpointManifest, Contract
-from oracle.encoding import escape
 from oracle.model import BYTE, Bounds
 from oracle.shapes import TAG, fields_of, text_name
 
@@ -204,7 +204,7 @@ Space = Callable[[], str]
 
 def quote(text: str) -> str:
     """A string as the canonical encoding writes it."""
-    return f'"{"".join(map(escape, text))}"'
+    return json.dumps(text, ensure_ascii=False)
 
 
 def no_space() -> str:
@@ -229,12 +229,14 @@ def written(node: Node, write_string: Quote = quote, space: Space = no_space) ->
             space,
         )
     if isinstance(node, list):
+        if node and set(map(type, node)) == {int}:
+            # Lists of numbers are long: what is between two of them, is between all.
+            between = f"{space()},{space()}".join(map(str, node))
+            return f"[{space()}{between}{space()}]"
         return _between("[", (written(item, write_string, space) for item in node), "]", space)
-    return (
-        {None: "null", True: "true", False: "false"}[node]
-        if (node is None or isinstance(node, bool))
-        else str(node)
-    )
+    if node is None:
+        return "null"
+    return str(node).lower() if isinstance(node, bool) else str(node)
 
 
 def _between(start: str, items: Iterator[str], end: str, space: Space) -> str:

@@ -151,6 +151,7 @@ class Supervisor:
             corpora.adopt(self._live, plan.corpus, self._adopted)
             for left in sorted(campaign.states.glob("*.current")):
                 self._investigate(left, findings, "the campaign was killed", only_if_again=True)
+                left.unlink()
         self._seed_corpus()
 
     def _read_moments(self) -> None:
@@ -203,7 +204,7 @@ class Supervisor:
                 f"-max_total_time={max(1, int(self._remaining()))}",
                 f"-timeout={HANG_SECONDS}",
                 f"-rss_limit_mb={MEMORY_MIB}",
-                "-entropic_scale_per_exec_time=1",
+                "-entropic=0",
                 "-reload=10",
                 # A slow input is no finding, and libFuzzer would write each to a file.
                 f"-report_slow_units={HANG_SECONDS}",

@@ -179,7 +179,7 @@ def count_crates(
     cargo: str, options: list[str], environment: dict[str, str], directory: Path | None = None
 ) -> int:
     """About how many crates a build with these options compiles."""
-    tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", "--no-dedupe", *options]
+    tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", *options]
     done = subprocess.run(
         tree, env=environment, cwd=directory, capture_output=True, text=True, check=False
     )

@@ -143,7 +143,8 @@ class Sealer:
             if name in value:
                 made[name] = self.conform(value[name], inner, name)
             elif name not in form.defaults:
-                made[name] = self._values.ordinary(inner, name)
+                absent = isinstance(inner, Maybe)
+                made[name] = None if absent else self._values.ordinary(inner, name)
         return made
 
     # --- parts -------------------------------------------------------------------------------

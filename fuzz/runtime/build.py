@@ -97,7 +97,7 @@ def _lay_out() -> Path:
 def _compile(cargo: str, crate: Path, report: Report) -> Path:
     environment = os.environ | {"CARGO_TARGET_DIR": str(_directory() / "target")}
     options = ["--manifest-path", str(crate / "Cargo.toml"), "--locked"]
-    about = count_crates(cargo, options, environment)
+    about = count_crates(cargo, options, environment, crate)
     log = _directory() / "build.log"
     with (
         log.open("w+") as errors,

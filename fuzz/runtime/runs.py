@@ -166,7 +166,7 @@ def _step(fields: Mapping[str, Any]) -> Step:
 _KEYS = st.sampled_from("abcd")
 _VALUES = st.integers(-5, 100)
 _WAITS = st.integers(0, 60)
-_CALLS = st.integers(0, 60)
+_CALLS = st.integers(0, 75)
 
 
 @st.composite

@@ -67,18 +67,15 @@ class Counts:
     signatures: Counter[str] = field(default_factory=Counter)
     """Disagreements by signature."""
 
-
     def count(self, oracle: frozenset[str], engine: frozenset[str]) -> None:
         """Count a document of which each side finds these rules broken."""
+        alone = len(oracle) == 1 and oracle == engine
         for rule in oracle | engine:
-            counts = self.rules.get(rule)
-            if counts is None:
-                counts = self.rules[rule] = [0, 0, 0, 0]
+            counts = self.rules.setdefault(rule, [0, 0, 0, 0])
             counts[0] += rule in oracle
             counts[1] += rule in engine
             counts[2] += rule in oracle and rule in engine
-        if len(oracle) == 1 and oracle == engine:
-            counts[3] += 1
+            counts[3] += alone
 
 
 Report = Callable[[Disagreement], None]

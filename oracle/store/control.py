@@ -44,7 +44,7 @@ class Control:
                 "/id",
             )
             self.deployment = named[0]
-        greatest = self.reader.inventory.greatest_id
+        greatest = self.reader.inventory.greatest_id()
         if greatest > identity.checkpoint_id:
             self.reader.find(
                 IDENTITY,
@@ -87,7 +87,7 @@ class Control:
             return self._sound_head(decision_head(self.deployment), self.deployment)
         if (
             self.allocator is AllocatorMode.LOCAL_SINGLE_WRITER
-            and self.reader.inventory.greatest_id
+            and self.reader.inventory.greatest_id()
         ):
             file = decision_head(self.deployment or "")
             self.reader.find(file, registry.DECISIONS_MISSING, "there is no such file")

@@ -107,20 +107,14 @@ class Inventory:
         elif path != IDENTITY:
             self.other.append(size)
 
-    @property
-    def total(self) -> int:
+    def total_bytes(self) -> int:
         """Bytes of indexes, manifests and node data objects."""
-        return sum(map(sum, (each.values() for each in self._sized)))
+        return sum(sum(sizes.values()) for sizes in (self.manifests, self.objects, self.indexes))
 
-    @property
     def greatest_id(self) -> int:
         """The greatest checkpoint id that a path names, or 0."""
         nodes = max((key[1] for each in (self.manifests, self.objects) for key in each), default=0)
         return max([nodes, *(key[1] for key in self.indexes)])
-
-    @property
-    def _sized(self) -> tuple[dict[ChunkKey, int], dict[ChunkKey, int], dict[IndexKey, int]]:
-        return self.manifests, self.objects, self.indexes
 
 
 def _chunk(below: str) -> ChunkKey | None:

@@ -80,6 +80,7 @@ class Reader:
         self.complete = True
         self._progress = progress
         self._read_bytes = 0
+        self._total_bytes = inventory.total_bytes()
 
     def find(self, file: str, rule: str, message: str, pointer: str = "") -> None:
         """Enter a finding."""
@@ -93,7 +94,7 @@ class Reader:
     def advance(self, count: int) -> None:
         """Count bytes as read."""
         self._read_bytes += count
-        self._progress(self._read_bytes, self.inventory.total)
+        self._progress(self._read_bytes, self._total_bytes)
 
     def read(self, file: str) -> bytes:
         """The whole of a file that is known to be small."""

@@ -50,8 +50,9 @@ about SHA-256, JSON text or long inputs: these are held against the engine inste
     python -m tests.contracts             every contract, at most {CI_CPU_SECONDS} CPU seconds
     python -m tests.contracts --only X    those with X in their name
     python -m tests.contracts --mutants   faults planted in the kernels, each to be refuted
-    python -m tests.contracts --nightly   {NIGHTLY_FACTOR} times the budget, mutants, and property
-                                          tests with CrossHair as Hypothesis's backend
+    python -m tests.contracts --nightly   {NIGHTLY_FACTOR} times the budget
+    python -m pytest -m nightly tests/contracts
+                                          property tests with CrossHair as Hypothesis's backend
 
 A run fails (exit code 1) when a contract falls short of the state below, and when a planted false
 claim is not refuted; it ends with 2 when CrossHair could not run. Budgets are CPU seconds of

@@ -21,6 +21,7 @@ from fuzz.engines import (
     EngineUnsupported,
     EngineVerdict,
     InProcessEngine,
+    StoreEngine,
     builds,
     load,
 )
@@ -396,9 +397,10 @@ def test_the_reserved_watermark_is_refused(engine: InProcessEngine) -> None:
 
 def test_store_saves_and_loads(engine: InProcessEngine, tmp_path: Path) -> None:
     """The engine's own store writes the canonical encoding and reads it back."""
+    store: StoreEngine = engine
     root, payload = str(tmp_path), b"state"
     document = with_frame(payload)
-    written = engine.save_checkpoint(root, document, payload, 4)
+    written = store.save_checkpoint(root, document, payload, 4)
     assert written == engine.checkpoint_manifest_bytes(document)
     directory = tmp_path / "nodes/1/checkpoints/00000000000000000009"
     assert (directory / "manifest.json").read_bytes() == written

@@ -302,13 +302,11 @@ def test_bad_engine_is_told_as_what_it_is(documents: Path, tmp_path: Path) -> No
 @pytest.mark.usefixtures("default_engine")
 def test_cost() -> None:
     """Comparing verdicts costs at most 1.2 times what the oracle's verdict costs alone."""
-    for _ in range(3):  # other processes make a single measurement worthless
-        costs = {cost.what: cost.times for cost in comparison_costs()}
-        times = costs["verdicts compared"]
-        assert times is not None
-        if times <= 1.2:
-            return
-    pytest.fail(f"comparing verdicts costs {times:.2f} times the oracle's verdict")
+    best: dict[str, float] = {}
+    for _ in range(5):  # whatever else the machine does only ever adds to a cost
+        for cost in comparison_costs():
+            best[cost.what] = min(best.get(cost.what, cost.microseconds), cost.microseconds)
+    assert best["verdicts compared"] <= 1.2 * best["oracle's verdict"]
 
 
 @pytest.mark.slow

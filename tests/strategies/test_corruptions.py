@@ -7,9 +7,9 @@ from hypothesis.errors import InvalidArgument
 
 import oracle
 from oracle import CONTRACTS, RULES, V9, V10, Contract, Level, Stage
-from strategies import Corruption, Trait, corruptions, unspecified
+from strategies import Corruption, Trait, corruption_pairs, corruptions, unspecified
 from strategies.breakages import BREAKAGES
-from strategies.corruptions import breakages_of, corruptible_rules
+from strategies.corruptions import breakages_of, corruptible_rules, together
 from strategies.sampling import sample
 
 RELEASED = [V9, V10]
@@ -34,6 +34,35 @@ def test_every_corruption_is_reported_with_its_rules(
 ) -> None:
     """No rule more, no rule less, whatever the manifest was."""
     assert_reported(data.draw(corruptions(contract)))
+
+
+@contracts
+@given(data=st.data())
+def test_pairs_are_reported_with_the_rules_of_both(contract: Contract, data: st.DataObject) -> None:
+    """The union of what each reports, less what the one hides of the other."""
+    assert_reported(data.draw(corruption_pairs(contract)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({"version"}, {"timestamp"}, {"version", "timestamp"}),
+        ({"watermark.sentinel"}, {"watermark.mismatch"}, {"watermark.sentinel"}),
+        ({"subscription.cut"}, {"subscription.abi"}, {"subscription.cut"}),
+        (
+            {"subscription.cut"},
+            {"subscription.attempt", "attempt"},
+            {"subscription.cut", "attempt"},
+        ),
+        ({"subscription.local"}, {"subscription.cut"}, {"subscription.local"}),
+    ],
+)
+def test_interactions_hide_what_is_not_examined(
+    first: set[str], second: set[str], expected: set[str]
+) -> None:
+    """Each interaction takes away exactly what it says."""
+    assert together(frozenset(first), frozenset(second)) == expected
+    assert together(frozenset(second), frozenset(first)) == expected
 
 
 @pytest.mark.parametrize("name", [name for name, way in BREAKAGES.items() if not way.heavy])
@@ -127,10 +156,10 @@ def test_a_format_has_only_its_own_corruptions() -> None:
 
 def test_manifests_to_corrupt_can_be_narrowed() -> None:
     """Wishes hold for what is corrupted."""
-    found = sample(corruptions(having=[Trait.LOCAL], without=[Trait.SINK]), 60)
+    found = sample(corruptions(having=[Trait.LOCAL], without=[Trait.SINK]), 100)
     assert all(Trait.LOCAL.present(corruption.valid) for corruption in found)
     assert not any(Trait.SINK.present(corruption.valid) for corruption in found)
-    assert len({corruption.name for corruption in found}) > 20
+    assert len({corruption.name for corruption in found}) > 10
 
 
 def test_divergent_corruptions_come_only_by_name() -> None:

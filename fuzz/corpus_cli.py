@@ -1,0 +1,325 @@
+"""`python -m fuzz corpus`: keep the regression corpus, and replay it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import oracle
+from corpora import ROOT
+from fuzz.engines import EngineUnavailable, load
+from fuzz.regression import index, schema, vectors
+from fuzz.regression.cases import Case, Flag, expectation, make_case
+from oracle import CONTRACTS, Contract, contract_named
+
+if TYPE_CHECKING:
+    from fuzz.engines import Engine
+
+MOST_BYTES = 5 * 1024 * 1024
+"""The documents of all cases together stay below this."""
+
+LARGEST = 256 * 1024
+"""A larger document must be about size."""
+
+
+class CouldNotRun(click.ClickException):
+    """Nothing was done; the message says what to do."""
+
+    exit_code = 2
+
+
+class _Corpus(click.Group):
+    """The group; `minimise` lives with the campaigns, whose corpora it is for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "minimise"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "minimise":
+            from fuzz.campaign_cli import minimise
+
+            return minimise
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Corpus)
+def corpus() -> None:
+    """Keep the regression corpus, and replay it."""
+
+
+_FORMAT = click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+def _cases() -> list[Case]:
+    try:
+        return index.read()
+    except (OSError, index.Drift) as error:
+        raise CouldNotRun(f"{error}; restore the corpus from version control") from None
+
+
+@corpus.command()
+@click.option("--engine", "names", multiple=True, help="A release or a checkout; may be repeated.")
+@click.option("--contract", type=click.Choice(list(CONTRACTS)), help="Only cases of this contract.")
+@_FORMAT
+def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
+    """Check that the oracle, and each --engine, still says what the corpus says."""
+    from fuzz.regression.verify import problems
+
+    cases = _cases()
+    try:
+        engines: list[Engine] = [load(name) for name in names]
+    except EngineUnavailable as error:
+        raise CouldNotRun(str(error)) from None
+    found = [
+        problem
+        for problem in problems(cases, engines)
+        if contract is None or problem.where.startswith(f"{contract}/")
+    ]
+    for problem in found:
+        if style == "json":
+            row = {"where": problem.where, "judge": problem.judge, "message": problem.message}
+            click.echo(json.dumps(row))
+        else:
+            click.echo(f"{problem.where}: {problem.judge}: {problem.message}")
+            if "/" in problem.where:
+                click.echo(f"    replay: {_replay(problem.where, cases)}")
+    judges = ", ".join(["the oracle", *(engine.name for engine in engines)])
+    click.echo(f"{len(cases)} cases on {judges}: {len(found)} problems", err=True)
+    sys.exit(bool(found))
+
+
+def _replay(where: str, cases: Iterable[Case]) -> str:
+    for case in cases:
+        if case.id == where:
+            return shlex.join(
+                [
+                    *("manifest-oracle", "check", "--contract", case.contract),
+                    *("--key-groups", str(case.key_groups), str(case.path)),
+                ]
+            )
+    return "python -m fuzz corpus verify"
+
+
+@corpus.command()
+@click.option("--contract", type=click.Choice(list(CONTRACTS)), help="Only this contract.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+)
+def coverage(contract: str | None, style: str) -> None:
+    """Show which rule, kind, spelling and hazard has its cases, and where a hole is."""
+    from fuzz.regression.coverage import rows
+
+    contracts = [contract_named(contract)] if contract else list(CONTRACTS.values())
+    table = list(rows(_cases(), contracts))
+    if style == "json":
+        for row in table:
+            click.echo(
+                json.dumps({name: getattr(row, name) for name in type(row).__dataclass_fields__})
+            )
+    else:
+        edge, separator = ("| ", " | ") if style == "markdown" else ("", "  ")
+        titles = ["contract", "group", "name", "alone", "beside others", "neighbours", "with", "hole"]
+        lines = [
+            [
+                *(row.contract, row.group, row.name, str(row.alone), str(row.beside)),
+                *(str(row.neighbours), ", ".join(row.companions), row.missing),
+            ]
+            for row in table
+        ]
+        widths = [max(len(line[at]) for line in [titles, *lines]) for at in range(len(titles))]
+        if style == "markdown":
+            lines.insert(0, ["-" * width for width in widths])
+        for line in [titles, *lines]:
+            cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+            click.echo(f"{edge}{separator.join(cells)}{edge[::-1]}".rstrip())
+    holes = sum(bool(row.missing) for row in table)
+    click.echo(f"{len(table)} rows, {holes} holes", err=True)
+    sys.exit(bool(holes))
+
+
+_SAFE = re.compile(r"[^a-z0-9.-]+")
+
+
+def _slug(text: str) -> str:
+    return _SAFE.sub("-", text.lower()).strip("-") or "case"
+
+
+def _theme(document: bytes, key_groups: int, contract: Contract) -> str:
+    found = expectation(document, key_groups, contract)
+    if found.kind:
+        return f"decode/{found.kind}"
+    if found.rules:
+        return f"rules/{'+'.join(found.rules[:3])}"
+    return "valid/accepted"
+
+
+def _save(case: Case, document: bytes) -> None:
+    case.path.parent.mkdir(parents=True, exist_ok=True)
+    case.path.write_bytes(document)
+
+
+class _Adding:
+    """Cases that are being added; what is there already is not added again."""
+
+    def __init__(self) -> None:
+        self.cases = {case.id: case for case in _cases()} if index.INDEX.is_file() else {}
+        self._documents = {
+            (case.sha256, case.contract, case.key_groups): case.id for case in self.cases.values()
+        }
+
+    def add(self, case: Case, document: bytes) -> str:
+        """Add *case* unless its document is there; gives the id that it then has."""
+        key = (case.sha256, case.contract, case.key_groups)
+        if key in self._documents:
+            return self._documents[key]
+        if len(document) > LARGEST and Flag.SIZE.value not in case.flags:
+            raise CouldNotRun(
+                f"{case.id} has {len(document)} bytes; above {LARGEST} it must be about size: "
+                "reduce it, or add --flag SIZE"
+            )
+        self._documents[key] = case.id
+        self.cases[case.id] = case
+        _save(case, document)
+        return case.id
+
+    def free_id(self, wanted: str) -> str:
+        """*wanted*, with a number behind it where that is taken."""
+        candidate, number = wanted, 1
+        while candidate in self.cases:
+            number += 1
+            candidate = f"{wanted}-{number}"
+        return candidate
+
+    def finish(self) -> None:
+        """Write the index."""
+        size = sum(case.path.stat().st_size for case in self.cases.values())
+        if size > MOST_BYTES:
+            raise CouldNotRun(f"the corpus would have {size} bytes, above {MOST_BYTES}")
+        index.write(self.cases.values())
+
+
+_ADD_CONTRACT = click.option(
+    "--contract",
+    "contract_name",
+    type=click.Choice(list(CONTRACTS)),
+    default="v10",
+    show_default=True,
+)
+
+
+@corpus.command()
+@_ADD_CONTRACT
+@click.option("--key-groups", type=click.IntRange(1, oracle.MAX_KEY_GROUP_COUNT), default=256)
+@click.option("--why", required=True, help="One sentence: what the case is for.")
+@click.option("--origin", default="added by hand", show_default=True)
+@click.option("--flag", "flags", multiple=True, type=click.Choice([flag.value for flag in Flag]))
+@click.option("--name", help="The last part of its id, else made from the file's name.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def add(
+    file: Path,
+    contract_name: str,
+    key_groups: int,
+    why: str,
+    origin: str,
+    flags: tuple[str, ...],
+    name: str | None,
+) -> None:
+    """Add a document: reduce it under its verdict, name it, and put it in its place."""
+    from fuzz.regression.reducing import reduced
+
+    contract = contract_named(contract_name)
+    document = reduced(file.read_bytes(), key_groups, contract)
+    adding = _Adding()
+    theme = _theme(document, key_groups, contract).rsplit("/", 1)[0]
+    id = adding.free_id(f"{contract.name}/{theme}/{_slug(name or file.stem)}")
+    case = make_case(
+        document,
+        id=id,
+        key_groups=key_groups,
+        contract=contract,
+        origin=origin,
+        why=why,
+        flags={Flag(flag) for flag in flags},
+    )
+    kept = adding.add(case, document)
+    adding.finish()
+    if kept != id:
+        raise CouldNotRun(f"the same document is there already, as {kept}")
+    click.echo(json.dumps(case.row(), ensure_ascii=False))
+
+
+@corpus.command("import")
+@click.argument("findings", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def import_findings(findings: Path) -> None:
+    """Add the best document of each of a campaign's findings."""
+    from fuzz.campaign.findings import findings_in
+
+    adding = _Adding()
+    before = len(adding.cases)
+    for finding in findings_in(findings):
+        record = finding.best
+        document, contract = finding.document(record), contract_named(record.contract)
+        key_groups = record.key_groups or oracle.DEFAULT_KEY_GROUP_COUNT
+        case = make_case(
+            document,
+            id=adding.free_id(f"{contract.name}/found/{finding.id}"),
+            key_groups=key_groups,
+            contract=contract,
+            origin=f"found by a campaign against {record.engine_name}",
+            why=f"Oracle and engine differed: {record.signature}.",
+        )
+        adding.add(case, document)
+    adding.finish()
+    click.echo(f"{len(adding.cases) - before} cases added", err=True)
+
+
+@corpus.command()
+@_ADD_CONTRACT
+def seed(contract_name: str) -> None:
+    """Add what the strategies know and the corpus lacks: every corruption, kind and hazard."""
+    from fuzz.regression.seeding import seeds
+
+    adding = _Adding()
+    before = len(adding.cases)
+    ids: dict[str, str] = {}
+    for made in seeds(contract_named(contract_name)):
+        case = made.case
+        if case.neighbour is not None:
+            case = Case.from_row(case.row() | {"neighbour": ids[case.neighbour]})
+        ids[case.id] = adding.add(case, made.document)
+    adding.finish()
+    click.echo(f"{len(adding.cases) - before} cases added", err=True)
+
+
+@corpus.command()
+@click.option("--one-file", is_flag=True, required=True, help="Everything as one JSON document.")
+def export(one_file: bool) -> None:
+    """Write cases, their documents (base64) and the vectors to standard output."""
+    cases: list[dict[str, Any]] = [
+        case.row() | {"document": base64.b64encode(case.path.read_bytes()).decode()}
+        for case in _cases()
+    ]
+    flags = {flag.value: flag.statement for flag in Flag}
+    click.echo(json.dumps({"flags": flags, "cases": cases, "vectors": vectors.document()}))
+
+
+@corpus.command("schema")
+def write_schema() -> None:
+    """Write the schemas and the vectors anew, from the code."""
+    for name, text in {**schema.files(), vectors.FILE.name: vectors.text()}.items():
+        (ROOT / name).write_text(text, "utf-8")
+        click.echo(name, err=True)

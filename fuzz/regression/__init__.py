@@ -1,0 +1,1 @@
+"""The tools that keep the corpus: nobody edits its index by hand."""
