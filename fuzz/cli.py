@@ -15,6 +15,7 @@ _COMMANDS = {
     "engine": "fuzz.engine_cli",
     "explain": "fuzz.campaign_cli",
     "ledger": "fuzz.diff_cli",
+    "mutants": "fuzz.mutants_cli",
     "reduce": "fuzz.campaign_cli",
     "replay": "fuzz.campaign_cli",
     "runtime": "fuzz.runtime_cli",

@@ -17,7 +17,7 @@ import oracle
 from corpora import ROOT
 from fuzz.engines import EngineUnavailable, load
 from fuzz.regression import index, schema, vectors
-from fuzz.regression.cases import Case, Flag, expectation, make_case
+from fuzz.regression.cases import LARGEST, Case, Flag, expectation, make_case
 from oracle import CONTRACTS, Contract, contract_named
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 5 * 1024 * 1024
 """The documents of all cases together stay below this."""
-
-LARGEST = 256 * 1024
-"""A larger document must be about size."""
 
 
 class CouldNotRun(click.ClickException):
@@ -265,12 +262,15 @@ def add(
 @corpus.command("import")
 @click.argument("findings", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def import_findings(findings: Path) -> None:
-    """Add the best document of each of a campaign's findings."""
-    from fuzz.campaign.findings import findings_in
+    """Add the best document of each finding in a campaign's `findings` folder."""
+    from fuzz.campaign.findings import load as load_finding
 
     adding = _Adding()
     before = len(adding.cases)
-    for finding in findings_in(findings):
+    for directory in sorted(path for path in findings.iterdir() if path.is_dir()):
+        finding = load_finding(directory)
+        if finding is None:
+            continue
         record = finding.best
         document, contract = finding.document(record), contract_named(record.contract)
         key_groups = record.key_groups or oracle.DEFAULT_KEY_GROUP_COUNT

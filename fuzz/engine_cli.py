@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corpora import ROOT
 from fuzz.engines import builds
 from fuzz.engines.protocol import EngineUnavailable
 
@@ -61,6 +62,30 @@ def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -
             )
     except EngineUnavailable as error:
         raise Unavailable(str(error)) from error
+
+
+@engine.command()
+@click.argument("release", type=click.Choice(list(builds.RELEASES)))
+@click.option(
+    "--corpus",
+    default=ROOT,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where index.jsonl lies; else this project's.",
+)
+def test(release: str, corpus: Path) -> None:
+    """Hold an engine against the corpus in Rust alone, as its own tests could.
+
+    Compiles fuzz/engines/bridge/tests/corpus.rs. Exits with 1 when a case does not end where the
+    index says, or does not compile.
+    """
+    from fuzz.engines.build import test as test_engine
+
+    try:
+        passed = test_engine(builds.target(release), corpus)
+    except EngineUnavailable as error:
+        raise Unavailable(str(error)) from error
+    sys.exit(0 if passed else 1)
 
 
 @contextmanager

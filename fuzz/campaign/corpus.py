@@ -14,6 +14,14 @@ MOST_BYTES = 64 * 1024 * 1024
 """A corpus that is larger than this is minimised at the end of a campaign."""
 
 
+def write_seeds(corpus: Path, contract: str, seed: int) -> None:
+    """Put the built-in seeds into *corpus*."""
+    from fuzz.campaign.seeds import seeds
+
+    for document in seeds(contract, seed):
+        write_quickly(corpus / corpus_name(document), document)
+
+
 class MinimiseFailed(Exception):
     """The corpus could not be minimised, and is as it was."""
 

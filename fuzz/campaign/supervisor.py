@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzz.campaign import corpus as corpora
 from fuzz.campaign.current import read_current
-from fuzz.campaign.files import as_json, corpus_name, read_json, write_quickly, write_whole
+from fuzz.campaign.files import as_json, read_json, write_whole
 from fuzz.campaign.findings import Findings, Origin
 from fuzz.campaign.totals import Moment, Totals, totals
 from fuzz.campaign.worker import Job
@@ -107,6 +107,8 @@ class Supervisor:
         self._next = 0
         self._started = 0.0
         self._stopping = False
+        # Inputs that workers were at when the campaign was killed. Searching comes first.
+        self._left_behind: list[Path] = []
 
     # --- the whole ---------------------------------------------------------------------------
 
@@ -140,7 +142,6 @@ class Supervisor:
             )
         for directory in (plan.out, self._live, campaign.states, plan.corpus):
             directory.mkdir(parents=True, exist_ok=True)
-        findings = campaign.findings
         for directory in (plan.out, plan.corpus, plan.out / "findings"):
             corpora.remove_torn(directory)
         write_whole(
@@ -149,9 +150,7 @@ class Supervisor:
         if self._resume:
             self._read_moments()
             corpora.adopt(self._live, plan.corpus, self._adopted)
-            for left in sorted(campaign.states.glob("*.current")):
-                self._investigate(left, findings, "the campaign was killed", only_if_again=True)
-                left.unlink()
+            self._left_behind = sorted(campaign.states.glob("*.current"))
         self._seed_corpus()
 
     def _read_moments(self) -> None:
@@ -172,12 +171,8 @@ class Supervisor:
 
     def _seed_corpus(self) -> None:
         """Put the built-in seeds into a corpus that has nothing."""
-        if any(self._plan.corpus.iterdir()):
-            return
-        from fuzz.campaign.seeds import seeds
-
-        for document in seeds(self._plan.contract, self._plan.seed):
-            write_quickly(self._plan.corpus / corpus_name(document), document)
+        if not any(self._plan.corpus.iterdir()):
+            corpora.write_seeds(self._plan.corpus, self._plan.contract, self._plan.seed)
 
     # --- workers -----------------------------------------------------------------------------
 
@@ -233,6 +228,12 @@ class Supervisor:
                 if worker.process.poll() is not None:
                     self._running.remove(worker)
                     self._ended(worker)
+            if self._left_behind:
+                left = self._left_behind.pop()
+                self._investigate(
+                    left, self.campaign.findings, "the campaign was killed", only_if_again=True
+                )
+                left.unlink()
             now = time.monotonic()
             total = self.campaign.totals()
             if now >= next_moment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzz.engines.builds import DEFAULT_RELEASE, RELEASES, Build, built, find
+from fuzz.engines.builds import DEFAULT_RELEASE, RELEASES, STAND_IN, Build, built, find
 from fuzz.engines.inprocess import InProcessEngine
 from fuzz.engines.protocol import (
     Engine,
@@ -21,6 +21,7 @@ from fuzz.engines.stdio import StdioEngine
 __all__ = [
     "DEFAULT_RELEASE",
     "RELEASES",
+    "STAND_IN",
     "Build",
     "Engine",
     "EngineError",
@@ -36,20 +37,24 @@ __all__ = [
     "load",
 ]
 
-_loaded: dict[Path, InProcessEngine] = {}
+_loaded: dict[tuple[Path, bool], InProcessEngine] = {}
 
 
 def load(engine: str | Path = DEFAULT_RELEASE) -> InProcessEngine:
     """Load a built engine into this process; several can be loaded side by side.
 
     Args:
-        engine: a release, a directory with a checkout, or a checkout's name in `built()`.
+        engine: a release, a directory with a checkout, a checkout's name in `built()`, or
+            `STAND_IN`, which is no engine.
 
     Raises:
         EngineUnavailable: it is not built; the message says how to build it.
 
     """
-    build = find(engine)
-    if build.library not in _loaded:
-        _loaded[build.library] = InProcessEngine(build.library, build.release)
-    return _loaded[build.library]
+    stand_in = engine == STAND_IN
+    build = find(DEFAULT_RELEASE if stand_in else engine)
+    key = (build.library, stand_in)
+    if key not in _loaded:
+        release = STAND_IN if stand_in else build.release
+        _loaded[key] = InProcessEngine(build.library, release, stand_in=stand_in)
+    return _loaded[key]

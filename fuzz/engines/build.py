@@ -121,7 +121,8 @@ def _lay_out(target: Target) -> Path:
     manifest = (BRIDGE / "Cargo.toml").read_text()
     manifest, replaced = _DEPENDENCY.subn(lambda _: f"laminar-core = {target.dependency}", manifest)
     assert replaced == 1, "the bridge's Cargo.toml has one line for laminar-core"
-    wanted = {source.relative_to(BRIDGE): source.read_text() for source in bridge_sources()}
+    sources = [*bridge_sources(), *(BRIDGE / "tests").glob("*.rs")]
+    wanted = {source.relative_to(BRIDGE): source.read_text() for source in sources}
     wanted[Path("Cargo.toml")] = manifest
     wanted[Path("Cargo.lock")] = target.lock.read_text()
     for name, text in wanted.items():
@@ -130,13 +131,14 @@ def _lay_out(target: Target) -> Path:
         if not file.is_file() or file.read_text() != text:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    for stray in crate.glob("src/**/*.rs"):
+    for stray in crate.glob("*/**/*.rs"):
         if stray.relative_to(crate) not in wanted:
             stray.unlink()
     return crate
 
 
-def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report) -> Path:
+def _cargo(crate: Path, target: Target, host: str) -> tuple[list[str], dict[str, str]]:
+    """The options and the environment of whatever cargo does with the crate."""
     environment = os.environ | {
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(RUST_FLAGS),
         "CARGO_TARGET_DIR": str(cache_directory() / "target"),
@@ -144,17 +146,22 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
         "PYO3_BUILD_EXTENSION_MODULE": "1",
         "PYO3_NO_PYTHON": "1",
     }
+    # With a target given, build scripts and macros stay without the flags.
     options = ["--manifest-path", str(crate / "Cargo.toml"), "--target", host]
     if target.features:
         options += ["--features", ",".join(target.features)]
     if target.checkout is None:
         options.append("--locked")
+    return options, environment
+
+
+def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report) -> Path:
+    options, environment = _cargo(crate, target, host)
     directory = _directory(target)
     about = count_crates(cargo, options, environment, directory)
     log = cache_directory() / "build.log"
     with log.open("w+") as errors:
         with subprocess.Popen(
-            # With a target given, build scripts and macros stay without the flags.
             [cargo, "build", "--release", "--message-format=json-render-diagnostics", *options],
             env=environment,
             cwd=directory,
@@ -173,6 +180,35 @@ def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report)
                 f"all it said is in {log}, the end of it:\n" + said[-3000:].strip()
             )
     return library
+
+
+def test(target: Target, corpus: Path) -> bool:
+    """Let the bridge's own Rust test hold an engine against the corpus; it says what it finds.
+
+    Args:
+        target: the engine; what is compiled for its build is used again.
+        corpus: the directory with the index.
+
+    Returns:
+        Whether every case of the engine's format ended where the index says.
+
+    Raises:
+        EngineUnavailable: a tool is missing.
+
+    """
+    cargo, rustc = tools()
+    with alone(cache_directory()):
+        crate = _lay_out(target)
+        host = _host(_output(rustc, "-vV", directory=_directory(target)))
+        options, environment = _cargo(crate, target, host)
+        done = subprocess.run(
+            [cargo, "test", "--release", "--test", "corpus", *options, "--", "--nocapture"],
+            env=environment | {"LAMINAR_CORPUS": str(corpus.resolve())},
+            cwd=_directory(target),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    return done.returncode == 0
 
 
 def count_crates(

@@ -34,8 +34,14 @@ RELEASES: dict[str, tuple[str, ...]] = {
     "0.30.0": (),
     "0.31.0": _SINCE_0_31,
     "0.32.0": _SINCE_0_31,
-    "0.33.0": _SINCE_0_31,
+    "0.33.0": (*_SINCE_0_31, "stand-in"),
 }
+
+STAND_IN = "stand-in"
+"""Names the second opinion on view logs, which is part of the default release's build.
+
+It is no engine: its word is no evidence about production, and no report counts it as such.
+"""
 
 # How to tell from a checkout's source what the bridge may use of it: all of these must stand there.
 _TELLTALES = {

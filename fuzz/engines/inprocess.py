@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn, ParamSpec, Protocol, TypeVar, cast
 
 from fuzz.engines.protocol import (
@@ -24,13 +26,22 @@ from fuzz.engines.protocol import (
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-# What an older generation may lack.
+# What an older generation or the stand-in may lack.
 _OPTIONAL = (
     "checkpoint_artifact_intent_sha256",
+    "committed_participant_ref",
+    "effective_source_watermarks",
+    "index_verdict",
+    "load_manifest",
+    "load_node_data_ranges",
+    "load_prepared_sink_descriptors",
     "merge_node_subscription_manifests",
+    "save_checkpoint",
     "seal_node_subscription_manifest",
     "subscription_digest",
     "validate_node_subscription_manifest",
+    "validate_participant_manifests",
+    "validate_predecessor_index",
     "view_log_segment_limit",
 )
 
@@ -55,9 +66,14 @@ class _Bridge(StoreEngine, Protocol):
 
     def provoke_panic(self, message: str) -> None: ...
 
+    def coverage_snapshot(self) -> bytes: ...
 
-def _load(library: Path, engine: str) -> _Bridge:
-    """Load a built bridge as a module of its own.
+    def reset_coverage(self) -> None: ...
+
+
+@cache
+def _load(library: Path) -> ModuleType:
+    """Load a built bridge as a module of its own, once.
 
     Every engine exports the same module, so each gets its own name, and none is entered in
     `sys.modules`. The dynamic linker keeps their symbols apart too, as long as the interpreter's
@@ -73,9 +89,14 @@ def _load(library: Path, engine: str) -> _Bridge:
         loader.exec_module(module)
     except ImportError as error:
         raise EngineUnavailable(
-            f"{engine} does not load ({error}); build it again: "
+            f"{library} does not load ({error}); build it again: "
             "python -m fuzz engine remove --all, then python -m fuzz engine build"
         ) from error
+    return module
+
+
+def _bridge(module: ModuleType, engine: str) -> _Bridge:
+    """The calls that *module* has, and for those that it lacks a refusal."""
 
     def lacking(function: str) -> Callable[..., NoReturn]:
         def refuse(*_: object) -> NoReturn:
@@ -95,13 +116,16 @@ class InProcessEngine:
     Args:
         library: the built bridge.
         release: what to call the engine.
+        stand_in: whether to take the stand-in for view logs that is in the bridge. It is written
+            from this project's own assumptions, so its word is no evidence about production.
 
     """
 
-    def __init__(self, library: Path, release: str) -> None:
+    def __init__(self, library: Path, release: str, *, stand_in: bool = False) -> None:
         self.release = release
-        self.name = f"laminar-core {release}"
-        self._bridge = bridge = _load(library, self.name)
+        self.name = f"{release} (no engine)" if stand_in else f"laminar-core {release}"
+        module = _load(library)
+        self._bridge = bridge = _bridge(module.stand_in if stand_in else module, self.name)
         self._panicked = bridge.Panicked
         self._refused = bridge.Refused
         self._verdict = bridge.verdict
@@ -115,6 +139,17 @@ class InProcessEngine:
     def coverage_counters(self) -> int:
         """Number of places in the engine that a fuzzer can see."""
         return self._bridge.coverage_counters
+
+    def coverage_snapshot(self) -> bytes:
+        """How often each of these places was reached since the last reset, modulo 256.
+
+        Empty when a fuzzer took the counters. All work of this process counts, on every thread.
+        """
+        return self._bridge.coverage_snapshot()
+
+    def reset_coverage(self) -> None:
+        """Start to count anew."""
+        self._bridge.reset_coverage()
 
     def judge(self, data: bytes, key_groups: int, *, canonical: bool = False) -> EngineVerdict:
         """See `Engine.judge`."""

@@ -14,6 +14,10 @@ from corpora import ROOT
 from oracle import Contract, Kind, Level, Verdict
 
 
+LARGEST = 256 * 1024
+"""A document of more bytes than this must be about size."""
+
+
 class Flag(Enum):
     """What a case is about; a consumer can leave out what does not concern it."""
 

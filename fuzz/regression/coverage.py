@@ -10,7 +10,8 @@ from fuzz.ledger import divergences
 from fuzz.regression.cases import Case
 from oracle import Contract, Kind, Level
 from strategies import Liberty
-from strategies.corruptions import breakages_of, corruptible_rules
+from strategies.breakages import BREAKAGES
+from strategies.corruptions import corruptible_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def _rules(cases: list[Case], contract: Contract) -> Iterator[Row]:
     fewest = _fewest_companions(contract)
     for rule in corruptible_rules(contract):
         hits = [case for case in cases if rule in case.rules]
-        companions = fewest[rule]
+        companions = fewest.get(rule, frozenset())
         exact = [case for case in hits if set(case.rules) == {rule, *companions}]
         neighbours = [case for case in exact if case.neighbour is not None]
         missing = ""
@@ -69,12 +70,13 @@ def _rules(cases: list[Case], contract: Contract) -> Iterator[Row]:
 
 def _fewest_companions(contract: Contract) -> dict[str, frozenset[str]]:
     """What at least comes with each rule, as the corruptions of it know."""
-    return {
-        rule: min(
-            (item.expected - {rule} for item in breakages_of(contract, rules=[rule])), key=len
-        )
-        for rule in corruptible_rules(contract)
-    }
+    fewest: dict[str, frozenset[str]] = {}
+    for item in BREAKAGES.values():
+        if item.belongs_to(contract):
+            companions = item.expected - {item.rule}
+            if item.rule not in fewest or len(companions) < len(fewest[item.rule]):
+                fewest[item.rule] = companions
+    return fewest
 
 
 def _kinds(cases: list[Case], contract: Contract) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from hypothesis.errors import InvalidArgument, NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
 import oracle
-from fuzz.regression.cases import Case, Flag, make_case
+from fuzz.regression.cases import LARGEST, Case, Flag, make_case
 from oracle import CheckpointManifest, Contract, Kind
 from strategies import Liberty, Trait, corruptions, manifests, near_misses, spellings
 from strategies.corruptions import breakages_of
@@ -100,6 +100,7 @@ def of_traits(contract: Contract) -> Iterator[Seed]:
                 contract=contract,
                 origin=ORIGIN,
                 why=f"Valid, with the trait {trait.value}: {trait.statement}.",
+                flags={Flag.SIZE} if len(document) > LARGEST else None,
             ),
             document,
         )

@@ -59,6 +59,7 @@ class Execution:
         self._examiner = examiner
         self._tally = tally
         self._model = Model(run.pipeline)
+        self._lives = 0
         self._asked: dict[int, Attempt] = {}
 
     def carry_out(self) -> None:
@@ -71,7 +72,8 @@ class Execution:
         self._tally.add("runs")
         where = "the start"
         try:
-            self._begin()
+            if not isinstance(next(iter(self._steps), None), CrashInRecovery):
+                self._begin()
             for number, step in enumerate(self._steps):
                 where = f"step {number + 1}, {step}"
                 self._do(step)
@@ -92,7 +94,8 @@ class Execution:
                 "its last words are in log.txt",
             ) from death
         finally:
-            self._runtime.kill()
+            if self._lives:
+                self._runtime.kill()
 
     def _do(self, step: Step) -> None:
         match step:
@@ -118,7 +121,9 @@ class Execution:
                 self._crash_in_checkpoint(calls)
                 self._resume()
             case CrashInRecovery(calls):
-                self._kill("killed")
+                if self._lives:
+                    self._kill("killed")
+                    self._examine()
                 self._crash_in_recovery(calls)
                 self._resume()
             case Stop():
@@ -136,6 +141,7 @@ class Execution:
     def _begin(self, crash_after: int | None = None) -> None:
         """Start a life, which may be one that ends while it begins."""
         self._runtime = Runtime(self._program, self._log)
+        self._lives += 1
         self._asked = {}
         if crash_after is not None:
             self._runtime.ask("crash", calls=crash_after)
@@ -149,7 +155,6 @@ class Execution:
             directory=str(self._store),
             key_groups=pipeline.key_groups,
             delivery=pipeline.delivery,
-            checkpoint_interval_ms=None,
             source_idle_timeout_ms=pipeline.idle_timeout_ms,
             incremental_emit=pipeline.incremental_emit,
         )
@@ -177,7 +182,6 @@ class Execution:
             self._kill("died in a checkpoint's file-system call")
 
     def _crash_in_recovery(self, calls: int) -> None:
-        self._examine()
         try:
             self._begin(calls)
             time.sleep(_LINGER_SECONDS)
@@ -227,7 +231,10 @@ class Execution:
         found = self._examiner.examine(self._store, self._pipeline.key_groups)
         self._tally.add("stores audited")
         self._tally.add("manifests judged", found.manifests)
-        return self._model.stopped(found.latest, found.offsets)
+        commit = self._model.stopped(found.latest, found.offsets)
+        if self._model.answer_was_lost(commit):
+            self._tally.add("commits whose answer was lost")
+        return commit
 
     def _recover(self, commit: Commit) -> None:
         """Wait until the views show what they can after recovery, and learn what that is."""
@@ -248,6 +255,8 @@ class Execution:
                     )
         self._model.recovered(commit, found)
         self._tally.add("recoveries compared")
+        if commit.checkpoint_id is None:
+            self._tally.add("recoveries of nothing")
 
     def _settle(self) -> None:
         """Wait until every view shows everything."""

@@ -155,6 +155,11 @@ class Model:
                 )
         return Commit(latest, {**commit.floor, **offsets}, commit.ceiling)
 
+    def answer_was_lost(self, commit: Commit) -> bool:
+        """Whether *commit*, of this life, is a checkpoint that was committed and not answered."""
+        answered = {attempt.checkpoint_id for attempt in self.attempts}
+        return commit.checkpoint_id not in {*answered, self.last.checkpoint_id}
+
     def recovered(self, commit: Commit, found: Counts) -> None:
         """Recovery started at *commit*, and found so much of each source."""
         for name, batches in self.batches.items():

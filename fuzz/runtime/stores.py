@@ -44,6 +44,8 @@ class Examiner:
             Violation: something is wrong with it, or oracle and engine do not agree on it.
 
         """
+        if not (store / "checkpoint-deployment" / "identity.json").is_file():
+            return _unborn(store)
         report = audit(store)
         if not report.clean:
             told = [
@@ -110,6 +112,14 @@ class Examiner:
             fault = self.engine.validate_predecessor_index(data, before.read_bytes())
             if fault is not None:
                 raise Violation("index and predecessor", f"{path}: the engine says {fault}")
+
+
+def _unborn(store: Path) -> Examination:
+    """A store whose creation was cut short holds no checkpoint."""
+    begun = [*store.glob("nodes/*/*/*"), *store.glob("committed-checkpoints/*")]
+    if begun:
+        raise Violation("no identity", f"{store} has checkpoints and no deployment identity")
+    return Examination(None, {}, 0)
 
 
 def _latest_commit(store: Path) -> dict[str, Any] | None:

@@ -69,6 +69,12 @@ def node_data_digest(manifest: M, dice: Dice) -> M:
     return replace(manifest, node_data=replace(found, sha256=not_sha256(dice, found.sha256)))
 
 
+@breakage("references.order", "repeated", having={OLDER}, touches={Aspect.REFERENCES})
+def references_repeated(manifest: M, dice: Dice) -> M:
+    """One is listed twice, and so counts the same frames."""
+    return replace(manifest, referenced_chunks=repeated(manifest.referenced_chunks, dice))
+
+
 @breakage(
     "references.order", "swapped", having={Trait.SEVERAL_OLDER_OBJECTS}, touches={Aspect.REFERENCES}
 )
@@ -77,16 +83,17 @@ def references_swapped(manifest: M, dice: Dice) -> M:
     return replace(manifest, referenced_chunks=swapped(manifest.referenced_chunks, dice))
 
 
-@breakage("references.order", "repeated", having={OLDER}, touches={Aspect.REFERENCES})
-def references_repeated(manifest: M, dice: Dice) -> M:
-    """One is listed twice, and so counts the same frames."""
-    return replace(manifest, referenced_chunks=repeated(manifest.referenced_chunks, dice))
-
-
 def _with_reference(manifest: M, index: int, chunk: StateChunkId) -> M:
     """Give a reference and its frames another chunk."""
     moved = rechunked(manifest, manifest.referenced_chunks[index].chunk, chunk)
     return edit(moved, "referenced_chunks", index, chunk=chunk)
+
+
+@breakage("references.age", "zero", having={OLDER}, touches={Aspect.REFERENCES})
+def references_zero(manifest: M, dice: Dice) -> M:
+    """The first object is of checkpoint 0."""
+    chunk = manifest.referenced_chunks[0].chunk
+    return _with_reference(manifest, 0, replace(chunk, checkpoint_id=0))
 
 
 @breakage(
@@ -109,13 +116,6 @@ def references_same_checkpoint(manifest: M, dice: Dice) -> M:
             else references_zero(manifest, dice)
         )
     return _with_reference(manifest, last, StateChunkId(own + 1, manifest.checkpoint_id))
-
-
-@breakage("references.age", "zero", having={OLDER}, touches={Aspect.REFERENCES})
-def references_zero(manifest: M, dice: Dice) -> M:
-    """The first object is of checkpoint 0."""
-    chunk = manifest.referenced_chunks[0].chunk
-    return _with_reference(manifest, 0, replace(chunk, checkpoint_id=0))
 
 
 @breakage("references.age", "newer", having={OLDER}, touches={Aspect.REFERENCES})

@@ -85,6 +85,18 @@ def sinks_repeated(manifest: M, dice: Dice) -> M:
 
 @breakage(
     "intents.order",
+    "repeated",
+    also={"intents.roster"},
+    having={_SEVERAL, Trait.INTENT},
+    touches={Aspect.SINK_ENTRIES},
+)
+def intents_repeated(manifest: M, dice: Dice) -> M:
+    """The first two intents are of the same sink."""
+    return _repeat_name(manifest, INTENTS)
+
+
+@breakage(
+    "intents.order",
     "with-sinks",
     also={"sinks.order"},
     having={_SEVERAL, Trait.INTENT},
@@ -105,18 +117,6 @@ def both_swapped(manifest: M, dice: Dice) -> M:
 def intents_swapped(manifest: M, dice: Dice) -> M:
     """Intents are out of order, and so not the sinks in their order."""
     return _swap_names(manifest, INTENTS)
-
-
-@breakage(
-    "intents.order",
-    "repeated",
-    also={"intents.roster"},
-    having={_SEVERAL, Trait.INTENT},
-    touches={Aspect.SINK_ENTRIES},
-)
-def intents_repeated(manifest: M, dice: Dice) -> M:
-    """The first two intents are of the same sink."""
-    return _repeat_name(manifest, INTENTS)
 
 
 def _without(manifest: M, field: str, index: int) -> M:

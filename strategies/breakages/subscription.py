@@ -232,18 +232,18 @@ def participant_zero(manifest: M, dice: Dice) -> M:
     return _with_output(rehomed(manifest, participant_id=0), participant_id=0)
 
 
-@breakage("subscription.streams-order", "swapped", having={Trait.SEVERAL_STREAMS})
-def streams_swapped(manifest: M, dice: Dice) -> M:
-    """Two streams are swapped."""
-    streams = _output(manifest).streams
-    return _with_output(manifest, streams=(streams[1], streams[0], *streams[2:]))
-
-
 @breakage("subscription.streams-order", "repeated", having={Trait.STREAM})
 def streams_repeated(manifest: M, dice: Dice) -> M:
     """A stream is listed twice."""
     streams = _output(manifest).streams
     return _with_output(manifest, streams=(streams[0], *streams))
+
+
+@breakage("subscription.streams-order", "swapped", having={Trait.SEVERAL_STREAMS})
+def streams_swapped(manifest: M, dice: Dice) -> M:
+    """Two streams are swapped."""
+    streams = _output(manifest).streams
+    return _with_output(manifest, streams=(streams[1], streams[0], *streams[2:]))
 
 
 @breakage("subscription.digest", having={Trait.SUBSCRIPTION})

@@ -15,7 +15,7 @@ import click
 from tests.contracts.documentation import PAGE, page
 from tests.contracts.mutants import LEAST_SHARE, MUTANTS, examine_mutant
 from tests.contracts.run import CouldNotRunError, Result, examine
-from tests.contracts.table import NIGHTLY_FACTOR, Kind, State, contracts
+from tests.contracts.table import CI_CPU_SECONDS, NIGHTLY_FACTOR, Kind, State, contracts
 
 Task = TypeVar("Task")
 
@@ -86,6 +86,14 @@ def _check_contracts(only: str, factor: float, format_: str) -> bool:
             )
         elif result.is_gain:
             click.echo(f"{result.contract.name}: is confirmed, the table may say so", err=True)
+    used = sum(result.cpu_seconds for result in results)
+    if used > CI_CPU_SECONDS * factor:
+        click.echo(
+            f"{used:.0f} CPU seconds used, at most {CI_CPU_SECONDS * factor} are allowed; "
+            "make the slowest contracts smaller",
+            err=True,
+        )
+        return True
     return any(result.is_loss for result in results)
 
 

@@ -1,6 +1,7 @@
 """Hard values are found: the strategies reach what a search would otherwise never meet."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import pytest
@@ -129,7 +130,7 @@ HARD: dict[str, tuple[SearchStrategy[Any], Callable[[Any], bool]]] = {
     ),
     "roster with a beginning of another channel": (
         channel_rosters(min_size=2),
-        lambda roster: any(b.startswith(a) for a, b in zip(roster, roster[1:], strict=False)),
+        lambda roster: any(b.startswith(a) for a, b in pairwise(roster)),
     ),
     "range that ends at u64's maximum": (byte_ranges(), lambda r: r.end == U64_MAX),
     "empty range at u64's maximum": (byte_ranges(), lambda r: r.offset == U64_MAX),

@@ -98,13 +98,22 @@ def test_a_manifest_with_one_trait_has_little_else(trait: Trait) -> None:
 
 
 def tree_of(manifest: CheckpointManifest, contract: Contract = V10) -> Any:
-    """A manifest as plain JSON values, each digest and name of a channel as one leaf."""
-    return _plain(canonical_tree(manifest, contract)[0])
+    """A manifest as plain JSON values, each digest as one leaf.
+
+    The seal of subscription output follows from what it seals, so of it only stands there
+    whether it is right.
+    """
+    tree = _plain(canonical_tree(manifest, contract)[0])
+    output = manifest.subscription_output
+    if output is not None:
+        right = output.manifest_digest == oracle.node_subscription_digest(output)
+        tree["subscription_output"]["manifest_digest"] = right
+    return tree
 
 
 def _plain(node: Any) -> Any:
     if isinstance(node, list) and node and isinstance(node[0], tuple):
-        return {name: _plain(value) for name, value in node if name != "manifest_digest"}
+        return {name: _plain(value) for name, value in node}
     if isinstance(node, list):
         if len(node) == 32 and all(isinstance(item, int) for item in node):
             return bytes(node)
@@ -122,10 +131,7 @@ def leaves(tree: Any) -> int:
 
 
 def distance(left: Any, right: Any) -> int:
-    """How many leaves were changed, an entry of a list or map that came or went as one.
-
-    The seal of subscription output is no leaf of its own: it follows from the others.
-    """
+    """How many leaves were changed, an entry of a list or map that came or went as one."""
     if isinstance(left, dict) and isinstance(right, dict):
         return sum(
             distance(left[name], right[name]) if name in left and name in right else 1

@@ -123,7 +123,7 @@ def test_cuts_fit_together(contract: Contract, data: st.DataObject) -> None:
 def test_bad_arguments_fail_at_the_call(arguments: dict[str, int]) -> None:
     """What cannot be met is refused before anything is drawn."""
     with pytest.raises(InvalidArgument):
-        cuts(**arguments)
+        cuts(**arguments)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument):
         cuts(V9, subscription=True)
     with pytest.raises(InvalidArgument):

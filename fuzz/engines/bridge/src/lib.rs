@@ -4,6 +4,8 @@ mod coverage;
 mod cut;
 mod digest;
 mod outcome;
+#[cfg(feature = "stand-in")]
+mod stand_in;
 mod store;
 
 use std::collections::BTreeMap;
@@ -48,8 +50,17 @@ type PyVerdict<'py> = (&'static str, Bound<'py, PyTuple>, Option<Bound<'py, PyBy
 /// Decode, validate and, on request, encode canonically.
 #[pyfunction(name = "verdict")]
 fn judge<'py>(py: Python<'py>, data: &[u8], key_groups: KeyGroups, canonical: bool) -> PyResult<PyVerdict<'py>> {
-    let work = || guarded(|| verdict(data, key_groups.0, canonical));
-    let (stage, messages, encoded) = if data.len() < WORTH_DETACHING { work() } else { py.detach(work) }?;
+    verdict_of(py, data.len(), || verdict(data, key_groups.0, canonical))
+}
+
+/// The verdict that `work` comes to on a document of so many bytes.
+fn verdict_of<'py>(
+    py: Python<'py>,
+    length: usize,
+    work: impl FnOnce() -> PyResult<Verdict> + Send,
+) -> PyResult<PyVerdict<'py>> {
+    let work = || guarded(work);
+    let (stage, messages, encoded) = if length < WORTH_DETACHING { work() } else { py.detach(work) }?;
     let encoded = encoded.map(|bytes| PyBytes::new(py, &bytes));
     Ok((stage, PyTuple::new(py, messages)?, encoded))
 }
@@ -157,23 +168,45 @@ fn segment_limit(participants: u64) -> PyResult<u64> {
     guarded(|| u64::try_from(view_log_segment_limit(participants)).map_err(refused))
 }
 
-#[pymodule]
-fn bridge(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
-    outcome::silence_panics();
-    module.add("constants", constants(py)?)?;
+/// Copy the counters of all places that a fuzzer would see; empty when there is a fuzzer, and it took them.
+#[pyfunction]
+fn coverage_snapshot(py: Python<'_>) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &coverage::snapshot())
+}
+
+/// Set those counters to zero.
+#[pyfunction]
+fn reset_coverage() {
+    coverage::reset();
+}
+
+/// What does not depend on the format: the stand-in has it too.
+fn register_shared(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
     module.add("coverage_counters", coverage::counters())?;
     module.add("Refused", py.get_type::<Refused>())?;
     module.add("Panicked", py.get_type::<Panicked>())?;
-    module.add_function(wrap_pyfunction!(judge, module)?)?;
-    module.add_function(wrap_pyfunction!(encode, module)?)?;
+    module.add_function(wrap_pyfunction!(coverage_snapshot, module)?)?;
+    module.add_function(wrap_pyfunction!(reset_coverage, module)?)?;
     module.add_function(wrap_pyfunction!(classify, module)?)?;
     module.add_function(wrap_pyfunction!(frontier, module)?)?;
     module.add_function(wrap_pyfunction!(frontiers, module)?)?;
     module.add_function(wrap_pyfunction!(provoke_panic, module)?)?;
     module.add_function(wrap_pyfunction!(key_group_count, module)?)?;
+    digest::register(module)
+}
+
+#[pymodule]
+fn bridge(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    outcome::silence_panics();
+    module.add("constants", constants(py)?)?;
+    module.add_function(wrap_pyfunction!(judge, module)?)?;
+    module.add_function(wrap_pyfunction!(encode, module)?)?;
     #[cfg(feature = "view-logs")]
     module.add_function(wrap_pyfunction!(segment_limit, module)?)?;
-    digest::register(module)?;
+    register_shared(module)?;
+    #[cfg(feature = "stand-in")]
+    stand_in::register(module)?;
     store::register(module)?;
     cut::register(module)
 }

@@ -42,13 +42,11 @@ enum Request {
     Start,
     /// Push one batch into a source; the answer means that the source took it, not that it is durable.
     Push { source: String, rows: Vec<Map<String, Value>> },
-    /// Raise a source's watermark, in milliseconds.
-    Watermark { source: String, timestamp: i64 },
     /// Select rows.
     Query { sql: String },
     /// Take a checkpoint; the answer says whether it was committed.
     Checkpoint,
-    /// The pipeline's state, and the fault that ended it.
+    /// The pipeline's state, the fault that ended it, and how many ordering calls were made.
     State,
     /// Kill the process in place of the store's ordering call that comes after `calls` more of them.
     Crash { calls: u32 },
@@ -62,7 +60,6 @@ struct Settings {
     directory: PathBuf,
     key_groups: u16,
     delivery: DeliveryGuarantee,
-    checkpoint_interval_ms: Option<u64>,
     source_idle_timeout_ms: Option<u64>,
     incremental_emit: bool,
 }
@@ -127,10 +124,8 @@ async fn open(settings: Settings) -> Result<Arc<LaminarDB>, Failure> {
         .key_groups(KeyGroupCount::try_from(settings.key_groups).map_err(|error| error.to_string())?)
         .delivery_guarantee(settings.delivery)
         .incremental_emit(settings.incremental_emit)
-        .checkpoint(StreamCheckpointConfig {
-            interval_ms: settings.checkpoint_interval_ms,
-            ..StreamCheckpointConfig::default()
-        });
+        // No interval: a checkpoint is taken when one is asked for, and at no other time.
+        .checkpoint(StreamCheckpointConfig::default());
     if let Some(timeout) = settings.source_idle_timeout_ms {
         builder = builder.source_idle_timeout(Duration::from_millis(timeout));
     }
@@ -149,7 +144,6 @@ async fn carry_out(database: &Arc<LaminarDB>, request: Request) -> Result<Value,
             decoder.serialize(&rows)?;
             source.push_arrow(decoder.flush()?.ok_or("no rows to push")?)?;
         }
-        Request::Watermark { source, timestamp } => database.source_untyped(&source)?.watermark(timestamp),
         Request::Query { sql } => return query(database, &sql).await,
         Request::State => {
             return Ok(json!({
