@@ -18,6 +18,7 @@ _COMMANDS = {
     "mutants": "fuzz.mutants_cli",
     "reduce": "fuzz.campaign_cli",
     "replay": "fuzz.campaign_cli",
+    "run": "fuzz.run_cli",
     "runtime": "fuzz.runtime_cli",
 }
 

@@ -92,7 +92,7 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
                 click.echo(f"    replay: {_replay(problem.where, cases)}")
     judges = ", ".join(["the oracle", *(engine.name for engine in engines)])
     click.echo(f"{len(cases)} cases on {judges}: {len(found)} problems", err=True)
-    sys.exit(bool(found))
+    sys.exit(1 if found else 0)
 
 
 def _replay(where: str, cases: Iterable[Case]) -> str:
@@ -129,11 +129,14 @@ def coverage(contract: str | None, style: str) -> None:
             )
     else:
         edge, separator = ("| ", " | ") if style == "markdown" else ("", "  ")
-        titles = ["contract", "group", "name", "alone", "beside others", "neighbours", "with", "hole"]
+        titles = [
+            *("contract", "group", "name", "alone", "beside others"),
+            *("neighbours", "with", "hole or note"),
+        ]
         lines = [
             [
                 *(row.contract, row.group, row.name, str(row.alone), str(row.beside)),
-                *(str(row.neighbours), ", ".join(row.companions), row.missing),
+                *(str(row.neighbours), ", ".join(row.companions), row.missing or row.note),
             ]
             for row in table
         ]
@@ -145,7 +148,7 @@ def coverage(contract: str | None, style: str) -> None:
             click.echo(f"{edge}{separator.join(cells)}{edge[::-1]}".rstrip())
     holes = sum(bool(row.missing) for row in table)
     click.echo(f"{len(table)} rows, {holes} holes", err=True)
-    sys.exit(bool(holes))
+    sys.exit(1 if holes else 0)
 
 
 _SAFE = re.compile(r"[^a-z0-9.-]+")
@@ -250,7 +253,7 @@ def add(
         contract=contract,
         origin=origin,
         why=why,
-        flags={Flag(flag) for flag in flags},
+        flags={flag for flag in Flag if flag.value in flags},
     )
     kept = adding.add(case, document)
     adding.finish()

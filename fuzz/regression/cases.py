@@ -13,7 +13,6 @@ import oracle
 from corpora import ROOT
 from oracle import Contract, Kind, Level, Verdict
 
-
 LARGEST = 256 * 1024
 """A document of more bytes than this must be about size."""
 

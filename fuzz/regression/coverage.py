@@ -19,7 +19,8 @@ class Row:
     """One thing that the corpus must show in one contract, and the cases that show it.
 
     ``missing`` says what the corpus does not show of it; empty means no hole. ``companions`` are
-    the rules that cannot be kept from firing beside it.
+    the rules that cannot be kept from firing beside it. ``note`` says why there is no case and
+    no hole either.
     """
 
     contract: str
@@ -30,6 +31,7 @@ class Row:
     neighbours: int
     companions: tuple[str, ...]
     missing: str
+    note: str = ""
 
 
 def rows(cases: Iterable[Case], contracts: Iterable[Contract]) -> Iterator[Row]:
@@ -46,13 +48,16 @@ def rows(cases: Iterable[Case], contracts: Iterable[Contract]) -> Iterator[Row]:
 
 def _rules(cases: list[Case], contract: Contract) -> Iterator[Row]:
     fewest = _fewest_companions(contract)
+    heavy = _too_large(contract)
     for rule in corruptible_rules(contract):
         hits = [case for case in cases if rule in case.rules]
         companions = fewest.get(rule, frozenset())
         exact = [case for case in hits if set(case.rules) == {rule, *companions}]
         neighbours = [case for case in exact if case.neighbour is not None]
-        missing = ""
-        if not exact:
+        missing = note = ""
+        if rule in heavy:
+            note = "its smallest document has tens of megabytes; the strategies' tests make it"
+        elif not exact:
             missing = "no case breaks it alone" if not companions else "no case with the fewest"
         elif not neighbours:
             missing = "no valid case one step away"
@@ -65,6 +70,7 @@ def _rules(cases: list[Case], contract: Contract) -> Iterator[Row]:
             len(neighbours),
             tuple(sorted(companions)),
             missing,
+            note,
         )
 
 
@@ -77,6 +83,12 @@ def _fewest_companions(contract: Contract) -> dict[str, frozenset[str]]:
             if item.rule not in fewest or len(companions) < len(fewest[item.rule]):
                 fewest[item.rule] = companions
     return fewest
+
+
+def _too_large(contract: Contract) -> set[str]:
+    """Rules that only documents of many megabytes break."""
+    possible = [item for item in BREAKAGES.values() if item.belongs_to(contract)]
+    return {item.rule for item in possible} - {item.rule for item in possible if not item.heavy}
 
 
 def _kinds(cases: list[Case], contract: Contract) -> Iterator[Row]:

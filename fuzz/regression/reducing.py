@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fuzz.regression.cases import Expectation, expectation
+from fuzz.regression.cases import expectation
 from oracle import Contract
 from oracle.errors import DecodeError
 from oracle.text import Float, parse
@@ -29,29 +29,25 @@ def reduced(document: bytes, key_groups: int, contract: Contract) -> bytes:
         progress = False
         for smaller in _smaller(tree):
             text = _write(smaller).encode("utf-8", "surrogatepass")
-            if len(text) < len(best) and _same(expectation(text, key_groups, contract), wanted):
+            if len(text) < len(best) and expectation(text, key_groups, contract) == wanted:
                 tree, best, progress = smaller, text, True
                 break
     return best
 
 
-def _same(found: Expectation, wanted: Expectation) -> bool:
-    return found == wanted
-
-
 def _smaller(tree: Any) -> Iterator[Any]:
-    """The tree with one element of a list, or one member of an object, left out; large parts first."""
-    if isinstance(tree, (list, tuple)):
-        for size in (len(tree) // 2, 1):
-            if size:
-                for start in range(0, len(tree), size):
-                    yield tree[:start] + tree[start + size :]
-        for index, item in enumerate(tree):
-            inner = item[1] if isinstance(tree, tuple) else item
-            for smaller in _smaller(inner):
-                changed = (item[0], smaller) if isinstance(tree, tuple) else smaller
-                part: Any = (changed,) if isinstance(tree, tuple) else [changed]
-                yield tree[:index] + part + tree[index + 1 :]
+    """The tree with a part of a list or an object left out, larger parts first."""
+    if not isinstance(tree, (list, tuple)):
+        return
+    kind: Any = type(tree)
+    items: list[Any] = list(tree)
+    for size in (len(items) // 2, 1):
+        for start in range(0, len(items), size or 1):
+            yield kind(items[:start] + items[start + size :])
+    for index, item in enumerate(items):
+        for smaller in _smaller(item[1] if kind is tuple else item):
+            changed = (item[0], smaller) if kind is tuple else smaller
+            yield kind([*items[:index], changed, *items[index + 1 :]])
 
 
 def _write(tree: Any) -> str:

@@ -54,8 +54,9 @@ def case_schema() -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
         "$defs": {
-            "flags": {flag.value: {"const": flag.value, "description": flag.statement}
-                      for flag in Flag}
+            "flags": {
+                flag.value: {"const": flag.value, "description": flag.statement} for flag in Flag
+            }
         },
     }
 

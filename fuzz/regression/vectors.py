@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-
 from enum import Enum
-
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -317,5 +315,3 @@ def problems(engines: list[Engine]) -> Iterator[Problem]:
                 agrees = function(vector["input"]) == vector["digest"]
                 if agrees != (vector["result"] == "valid"):
                     yield Problem(where, judge, f"is not {vector['result']}: {vector['comment']}")
-
-

@@ -1,4 +1,4 @@
-"""Does everyone still say what the corpus says?"""
+"""Whether everyone still says what the corpus says."""
 
 from __future__ import annotations
 
@@ -29,18 +29,23 @@ def problems(cases: list[Case], engines: list[Engine]) -> Iterator[Problem]:
     """Everything that is wrong with files, oracle and *engines*."""
     yield from drift(cases)
     for case in cases:
-        document = case.path.read_bytes() if case.path.is_file() else None
-        if document is None:
-            yield Problem(case.id, "files", f"{case.file} is missing")
-            continue
-        if sha256(document).hexdigest() != case.sha256:
-            yield Problem(case.id, "files", f"{case.file} has other bytes than the index says")
-            continue
-        yield from _oracle(case, document)
-        for engine in engines:
-            if contract_named(case.contract).manifest_version == engine.manifest_version:
-                yield from _engine(case, document, engine)
+        yield from problems_of(case, engines)
     yield from vectors.problems(engines)
+
+
+def problems_of(case: Case, engines: list[Engine]) -> Iterator[Problem]:
+    """What is wrong with one case."""
+    document = case.path.read_bytes() if case.path.is_file() else None
+    if document is None:
+        yield Problem(case.id, "files", f"{case.file} is missing")
+        return
+    if sha256(document).hexdigest() != case.sha256:
+        yield Problem(case.id, "files", f"{case.file} has other bytes than the index says")
+        return
+    yield from _oracle(case, document)
+    for engine in engines:
+        if contract_named(case.contract).manifest_version == engine.manifest_version:
+            yield from _engine(case, document, engine)
 
 
 def drift(cases: list[Case]) -> Iterator[Problem]:
@@ -87,6 +92,4 @@ def _engine(case: Case, document: bytes, engine: Engine) -> Iterator[Problem]:
 
 def count_of_stages(cases: list[Case]) -> dict[str, int]:
     """How many cases there are of each stage."""
-    return {
-        stage.value: sum(case.stage == stage.value for case in cases) for stage in oracle.Stage
-    }
+    return {stage.value: sum(case.stage == stage.value for case in cases) for stage in oracle.Stage}

@@ -29,8 +29,8 @@ MAX_LENGTH = 16 * 1024 * 1024
 class Target:
     """What is done with an input, and how inputs are made from inputs.
 
-    ``check`` raises nothing for what it finds. ``mutate`` takes an input and the greatest length; ``cross`` two inputs and that. Without
-    them libFuzzer changes bytes.
+    ``check`` judges an input. ``mutate`` takes an input and the greatest length, ``cross`` two
+    inputs and that. Without them libFuzzer changes bytes.
     """
 
     check: Callable[[bytes], None]

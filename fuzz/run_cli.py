@@ -1,0 +1,136 @@
+"""`python -m fuzz run`: the main job, from nothing to a report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from corpora import ROOT
+from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
+
+CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2
+
+_TOLD = {CLEAN: "clean", FINDINGS: "FINDINGS", COULD_NOT_RUN: "could not run"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command that was run: its words, its exit code, and how long it took."""
+
+    words: str
+    status: int
+    seconds: float
+
+
+def stores() -> list[Path]:
+    """The real checkpoint directories that come with the project."""
+    beside = ROOT / "stores"
+    root = beside if beside.is_dir() else ROOT.parent / "tests" / "data" / "stores"
+    return sorted(path.parent for path in root.glob("*/checkpoint-deployment"))
+
+
+def manifests(store: Path) -> list[Path]:
+    """The manifests in a checkpoint directory."""
+    return sorted(store.glob("nodes/*/checkpoints/*/manifest.json"))
+
+
+@click.command()
+@click.option("--minutes", default=2.0, show_default=True, type=click.FloatRange(0.05))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the report goes, else a new directory in campaign-out.",
+)
+@click.option(
+    "--engine",
+    default=DEFAULT_RELEASE,
+    show_default=True,
+    metavar="RELEASE|PATH",
+    help="A release, or a directory with a checkout.",
+)
+@click.argument(
+    "directories",
+    nargs=-1,
+    metavar="[CHECKPOINT_DIRECTORY]...",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+def run(minutes: float, out: Path | None, engine: str, directories: tuple[Path, ...]) -> None:
+    """Do the main job: build the engine, replay what is known, fuzz, and report.
+
+    Real checkpoints, and those in the CHECKPOINT_DIRECTORIES, are audited, and their manifests
+    compared. Every step is a command of its own, and is shown as one types it. Ends with 1 when
+    a step found something, else with 2 when one could not run.
+    """
+    out = out or Path("campaign-out") / time.strftime("run-%Y%m%d-%H%M%S")
+    steps = [_build(engine)]
+    usable = steps[0].status == CLEAN
+    against = ["--engine", engine] if usable else []
+    steps.append(_fuzz("corpus", "verify", *against))
+    for store in [*stores(), *directories]:
+        steps.append(_oracle("audit", str(store)))
+        found = [str(path) for path in manifests(store)]
+        if usable and found:
+            steps.append(_fuzz("diff", *against, *found, shown=f"{store}/**/manifest.json"))
+    if usable:
+        steps.append(_fuzz("campaign", *against, "--minutes", f"{minutes:g}", "--out", str(out)))
+    _summarise(steps, out if usable else None)
+    statuses = {step.status for step in steps}
+    sys.exit(FINDINGS if FINDINGS in statuses else max(statuses))
+
+
+def _build(engine: str) -> Step:
+    """Build the engine where it is not there yet."""
+    try:
+        load(engine)
+    except EngineUnavailable:
+        path = ["--path"] if Path(engine).is_dir() else []
+        return _fuzz("engine", "build", *path, engine)
+    return Step(f"laminar-core {engine} is built", CLEAN, 0.0)
+
+
+def _fuzz(*words: str, shown: str | None = None) -> Step:
+    from fuzz.cli import main
+
+    def command() -> object:
+        return main.main(list(words), prog_name="python -m fuzz", standalone_mode=False)
+
+    return _step(["python", "-m", "fuzz", *words], command)
+
+
+def _oracle(*words: str) -> Step:
+    from oracle.cli import main
+
+    return _step(["python", "-m", "oracle", *words], lambda: main(words))
+
+
+def _step(words: Sequence[str], command: Callable[[], object]) -> Step:
+    """Run *command*, which is what the *words* run, and take note of its exit code."""
+    told = shlex.join(words)
+    click.echo(click.style(f"$ {told}", bold=True), err=True)
+    start = time.monotonic()
+    try:
+        status = command()
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except SystemExit as ended:
+        status = ended.code
+    return Step(told, status if isinstance(status, int) else CLEAN, time.monotonic() - start)
+
+
+def _summarise(steps: Sequence[Step], out: Path | None) -> None:
+    click.echo()
+    for step in steps:
+        click.echo(
+            f"{_TOLD.get(step.status, 'could not run'):13}  {step.seconds:6.1f} s  {step.words}"
+        )
+    if out is None:
+        click.echo("There was no engine: nothing was compared with one, and nothing was fuzzed.")
+    else:
+        click.echo(f"report: {(out / 'report.html').resolve()}")
