@@ -16,7 +16,7 @@ from typing import Any
 
 from oracle import Contract
 
-_FILES = ("v9.toml", "v10.toml")  # oldest first
+_FILES = ("v9.toml", "v10.toml", "stand-in.toml")  # oldest first
 _PART = re.compile(r"\?P<\w+>")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -97,10 +97,10 @@ class Case:
         names = {field.name for field in fields(cls)}
         if row.keys() != names:
             raise ValueError(f"a case has the fields {sorted(names)}, not {sorted(row)}")
-        lists = {
+        values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
         }
-        return cls(**lists)
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def make_case(
     about = (flags or set()) | flags_of(found)
     if contract is oracle.VIEW_LOG:
         about |= {Flag.VIEW_LOG, Flag.JUDGEMENT}
-    divergence = divergence_of(found, document, key_groups, contract)
+    divergence = divergence_of(found, document, contract)
     if divergence is not None:
         about |= {Flag.DIVERGENCE, Flag.JUDGEMENT}
     return Case(
@@ -247,9 +247,7 @@ def make_case(
     )
 
 
-def divergence_of(
-    found: Expectation, document: bytes, key_groups: int, contract: Contract
-) -> str | None:
+def divergence_of(found: Expectation, document: bytes, contract: Contract) -> str | None:
     """The entry of the ledger that *document* falls under, by the engine's described behaviour.
 
     A reserved watermark that stands after an active channel without one is never seen by it.
@@ -263,8 +261,3 @@ def divergence_of(
         if channel.watermark is None and not channel.idle:
             return "reserved-watermark"
     return None
-
-
-def renamed(case: Case, id: str) -> Case:
-    """*case* under another id."""
-    return replace(case, id=id, file=f"cases/{id}.json")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fuzz.regression.cases import expectation
+from fuzz.regression.cases import Expectation, divergence_of, expectation
 from oracle import Contract
 from oracle.errors import DecodeError
 from oracle.text import Float, parse
@@ -18,7 +18,12 @@ def reduced(document: bytes, key_groups: int, contract: Contract) -> bytes:
     The verdict is stage, kind, rules and hazards; the canonical encoding is not among them once
     the document is written anew, and a document whose verdict depends on its spelling stays.
     """
-    wanted = expectation(document, key_groups, contract)
+
+    def verdict(text: bytes) -> tuple[Expectation, str | None]:
+        found = expectation(text, key_groups, contract)
+        return found, divergence_of(found, text, contract)
+
+    wanted = verdict(document)
     try:
         tree = parse(document)
     except DecodeError:
@@ -29,7 +34,7 @@ def reduced(document: bytes, key_groups: int, contract: Contract) -> bytes:
         progress = False
         for smaller in _smaller(tree):
             text = _write(smaller).encode("utf-8", "surrogatepass")
-            if len(text) < len(best) and expectation(text, key_groups, contract) == wanted:
+            if len(text) < len(best) and verdict(text) == wanted:
                 tree, best, progress = smaller, text, True
                 break
     return best

@@ -167,10 +167,11 @@ def of_hazards(contract: Contract) -> Iterator[Seed]:
             return
         seen.add(found.name)
         rule = oracle.RULES[found.hazard]
+        name = found.name.removeprefix("hazard.").replace("/", "-")
         yield Seed(
             make_case(
                 found.document,
-                id=f"{contract.name}/hazards/{found.name.removeprefix('hazard.').replace('/', '-')}",
+                id=f"{contract.name}/hazards/{name}",
                 key_groups=found.manifest.vnode_count,
                 contract=contract,
                 origin=ORIGIN,
