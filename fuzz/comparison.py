@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import oracle
 from fuzz.engines.protocol import (
@@ -25,54 +24,19 @@ from fuzz.engines.protocol import (
 )
 from fuzz.ledger import known_divergence
 from fuzz.messages import messages_of
+from fuzz.outcome import AGREEMENT, Outcome, Signature
 from oracle import CONTRACTS, CheckpointManifest, Contract, Stage, Verdict
 
-
-class Outcome(Enum):
-    """How a comparison ended; the value is its name in reports."""
-
-    AGREE = "agree"
-    """Nothing differs."""
-    STAGE = "stage"
-    """One side rejects at decode, finds invalid or finds valid what the other does not."""
-    RULES = "rules"
-    """Both find it invalid, and for different reasons."""
-    ENCODING = "encoding"
-    """The canonical encodings differ."""
-    DIGEST = "digest"
-    """A digest of a part of the manifest differs."""
-    PANIC = "panic"
-    """The engine panicked."""
-    HANG = "hang"
-    """The engine did not answer in time."""
-    CRASH = "crash"
-    """The engine's process ended."""
-    UNMAPPED = "unmapped"
-    """The engine gives a reason that stands for no known rule."""
-    KNOWN = "known"
-    """Something differs as the ledger of known divergences says it does."""
-
-
-class Signature(NamedTuple):
-    """What differs, without what is only true of one document.
-
-    ``outcome`` is never ``KNOWN``: it is what it would be without the ledger. ``oracle`` and
-    ``engine`` are each side's reasons that the other side does not have, sorted: rule ids,
-    ``decode: …`` for a rejection, ``decoded`` where only the other side rejects, the place of a
-    panic, an unmapped message, or the place of a difference in the encoding.
-    """
-
-    outcome: Outcome
-    oracle: tuple[str, ...] = ()
-    engine: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        sides = (("oracle", self.oracle), ("engine", self.engine))
-        told = [f"{side}: {', '.join(reasons)}" for side, reasons in sides if reasons]
-        return "; ".join([self.outcome.value, *told])
-
-
-AGREEMENT = Signature(Outcome.AGREE)
+__all__ = [
+    "AGREEMENT",
+    "Comparison",
+    "Outcome",
+    "Signature",
+    "compare",
+    "compare_engines",
+    "contract_of",
+    "mapped",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fuzz.outcome import Signature
 from oracle import MAX_KEY_GROUP_COUNT, Contract, contract_named
-
-if TYPE_CHECKING:
-    from fuzz.comparison import Signature
 
 _HERE = Path(__file__).parent
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-import oracle.hazards
-import oracle.rules  # noqa: F401 - both register their entries
+import oracle.rules  # noqa: F401 - registers the rules and hazards
 from oracle.constants import MAX_KEY_GROUP_COUNT
 from oracle.errors import DecodeError
 from oracle.formats import V10, Contract

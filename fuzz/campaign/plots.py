@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 _WIDTH, _HEIGHT = 640, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 14, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 68, 14, 14, 36
 _STEPS = 4
+_UNITS = ((3_600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,21 @@ def plot(title: str, seconds: Sequence[float], lines: Sequence[Line]) -> Markup:
 
     parts = []
     for step in range(_STEPS + 1):
-        value, second = most * step / _STEPS, end * step / _STEPS
+        value = most * step / _STEPS
         parts.append(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
             f'y1="{y(value)}" y2="{y(value)}"/>'
             f'<text class="axis" x="{_LEFT - 6}" y="{y(value) + 4}" '
             f'text-anchor="end">{value:,.0f}</text>'
-            f'<text class="axis" x="{x(second)}" y="{_HEIGHT - 12}" '
-            f'text-anchor="{"end" if step == _STEPS else "middle"}">{_time(second)}</text>'
+        )
+    unit, name = next((unit for unit in _UNITS if end >= 2 * unit[0]), _UNITS[-1])
+    every = _round_up(end / unit / _STEPS) * unit
+    for step in range(int(end / every) + 1):
+        second = every * step
+        anchor = "end" if x(second) > _WIDTH - 2 * _RIGHT else "middle"
+        parts.append(
+            f'<text class="axis" x="{x(second)}" y="{_HEIGHT - 10}" '
+            f'text-anchor="{anchor}">{second / unit:g} {name}</text>'
         )
     for number, line in enumerate(lines):
         points = " ".join(
@@ -55,19 +64,6 @@ def plot(title: str, seconds: Sequence[float], lines: Sequence[Line]) -> Markup:
 
 
 def _round_up(value: float) -> float:
-    """The next number of one digit and zeros, or half of it, so that the axis reads well."""
-    unit = 1.0
-    while unit * 10 < value:
-        unit *= 10
-    for factor in (1, 2, 4, 6, 8, 10):
-        if unit * factor >= value:
-            return unit * factor
-    return unit * 10
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7_200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3_600:.1f} h"
+    """The next number that is one digit and zeros, so that an axis reads well."""
+    unit = 10.0 ** math.floor(math.log10(value))
+    return next(unit * factor for factor in (1, 2, 4, 5, 8, 10) if unit * factor >= value)

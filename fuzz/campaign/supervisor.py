@@ -15,11 +15,13 @@ from pathlib import Path
 
 from fuzz.campaign import corpus as corpora
 from fuzz.campaign.current import read_current
-from fuzz.campaign.files import as_json, read_json, write_whole
+from fuzz.campaign.files import as_json, read_json, write_quickly, write_whole
 from fuzz.campaign.findings import Findings, Origin
 from fuzz.campaign.totals import Moment, Totals, totals
 from fuzz.campaign.worker import Job
+from fuzz.dictionary import dictionary
 from fuzz.targets.session import Disagreement
+from oracle import contract_named
 
 HANG_SECONDS = 60
 """An input that takes longer is a hang."""
@@ -152,6 +154,12 @@ class Supervisor:
             corpora.adopt(self._live, plan.corpus, self._adopted)
             self._left_behind = sorted(campaign.states.glob("*.current"))
         self._seed_corpus()
+        text = dictionary(contract_named(plan.contract))
+        write_quickly(self._dictionary, text.encode())
+
+    @property
+    def _dictionary(self) -> Path:
+        return self._plan.out / "manifest.dict"
 
     def _read_moments(self) -> None:
         campaign = self.campaign
@@ -203,6 +211,7 @@ class Supervisor:
                 "-reload=10",
                 # A slow input is no finding, and libFuzzer would write each to a file.
                 f"-report_slow_units={HANG_SECONDS}",
+                f"-dict={self._dictionary}",
                 f"-artifact_prefix={self.campaign.states}/{name}-",
                 str(self._live),
                 str(plan.corpus),

@@ -29,7 +29,7 @@ ByteMutation = Callable[[bytes, int], bytes]
 # Share of the time that large documents may take: while not every limit was tried once, and then.
 _FIRST_LARGE_SHARE = 0.2
 _LARGE_SHARE = 0.02
-_FIRST_LARGE_SECONDS = 2.0
+_FIRST_LARGE_SECONDS = 8.0
 
 
 class Mutator:

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import oracle
 from corpora import ROOT
+from fuzz.regression.problem import Problem
 from oracle import CheckpointAssignmentFence, CheckpointParticipant
 from oracle.constants import MAX_KEY_GROUP_COUNT, U64_MAX
 
 if TYPE_CHECKING:
     from fuzz.engines import Engine
-    from fuzz.regression.verify import Problem
 
 FILE = ROOT / "vectors.json"
 
@@ -297,8 +297,6 @@ def engine_digests(engine: Engine) -> dict[str, Callable[[Input], str]]:
 
 def problems(engines: list[Engine]) -> Iterator[Problem]:
     """Vectors that the oracle or one of *engines* does not confirm."""
-    from fuzz.regression.verify import Problem
-
     if not FILE.is_file() or FILE.read_text("utf-8") != text():
         yield Problem(FILE.name, "oracle", "not what the oracle computes; was it edited?")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 
 import oracle
@@ -13,16 +13,8 @@ from fuzz.engines import Engine
 from fuzz.ledger import divergences
 from fuzz.regression import index, schema, vectors
 from fuzz.regression.cases import Case, expectation
+from fuzz.regression.problem import Problem
 from oracle import contract_named
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is not as the corpus says; ``where`` is a case's id or a file."""
-
-    where: str
-    judge: str
-    message: str
 
 
 def problems(cases: list[Case], engines: list[Engine]) -> Iterator[Problem]:

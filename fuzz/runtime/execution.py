@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.runtime.model import Attempt, Commit, Counts, Model, Violation
+from fuzz.runtime.model import Attempt, Commit, Counts, Held, Model, Violation
 from fuzz.runtime.pipelines import Rows, Source, View, pushed
 from fuzz.runtime.process import KILLED, Died, Refused, Runtime, Silent
 from fuzz.runtime.runs import (
@@ -70,32 +70,35 @@ class Execution:
 
         """
         self._tally.add("runs")
-        where = "the start"
+        step, where = 0, "the start"
         try:
             if not isinstance(next(iter(self._steps), None), CrashInRecovery):
                 self._begin()
-            for number, step in enumerate(self._steps):
-                where = f"step {number + 1}, {step}"
-                self._do(step)
+            for step, doing in enumerate(self._steps, 1):
+                where = f"step {step}, {doing}"
+                self._do(doing)
             where = "the end"
             self._settle()
             self._end_in_order()
             self._examine()
-        except Violation as violation:
-            raise Violation(violation.kind, f"at {where}: {violation}") from violation
-        except Refused as refusal:
-            raise Violation("refused", f"at {where}: {refusal}") from refusal
-        except Silent as silence:
-            raise Violation("hang", f"at {where}: {silence}") from silence
-        except Died as death:
-            raise Violation(
-                "died by itself",
-                f"at {where}: the process ended with {self._runtime.kill()} {death}; "
-                "its last words are in log.txt",
-            ) from death
+        except (Violation, Refused, Silent, Died) as reason:
+            kind, message = self._explain(reason)
+            raise Violation(kind, f"at {where}: {message}", step) from reason
         finally:
             if self._lives:
                 self._runtime.kill()
+
+    def _explain(self, reason: Exception) -> tuple[str, str]:
+        match reason:
+            case Violation():
+                return reason.kind, str(reason)
+            case Refused():
+                return "refused", str(reason)
+            case Silent():
+                return "hang", str(reason)
+            case _:
+                ended = self._runtime.kill()
+                return "died by itself", f"{reason} the process ended with {ended}; see log.txt"
 
     def _do(self, step: Step) -> None:
         match step:
@@ -134,9 +137,9 @@ class Execution:
 
     def _resume(self) -> None:
         """Audit what the last life left, start the next, and compare."""
-        commit = self._examine()
+        held, commit = self._examine()
         self._begin()
-        self._recover(commit)
+        self._recover(held, commit)
 
     def _begin(self, crash_after: int | None = None) -> None:
         """Start a life, which may be one that ends while it begins."""
@@ -226,17 +229,17 @@ class Execution:
 
     # Audits and comparisons
 
-    def _examine(self) -> Commit:
-        """Audit the store, and say what recovery starts at."""
-        found = self._examiner.examine(self._store, self._pipeline.key_groups)
+    def _examine(self) -> tuple[Held, Commit]:
+        """Audit the store, and say what it holds and what recovery starts at."""
+        held = self._examiner.examine(self._store, self._pipeline.key_groups)
         self._tally.add("stores audited")
-        self._tally.add("manifests judged", found.manifests)
-        commit = self._model.stopped(found.latest, found.offsets)
+        self._tally.add("manifests judged", held.manifests)
+        commit = self._model.stopped(held)
         if self._model.answer_was_lost(commit):
             self._tally.add("commits whose answer was lost")
-        return commit
+        return held, commit
 
-    def _recover(self, commit: Commit) -> None:
+    def _recover(self, held: Held, commit: Commit) -> None:
         """Wait until the views show what they can after recovery, and learn what that is."""
         end = time.monotonic() + SETTLE_SECONDS
         found: Counts = {}
@@ -253,7 +256,7 @@ class Execution:
                         f"after recovery from checkpoint {commit.checkpoint_id}, no cut of "
                         f"{source.name} in {bounds} explains {_told(readings)}",
                     )
-        self._model.recovered(commit, found)
+        self._model.recovered(commit, found, held)
         self._tally.add("recoveries compared")
         if commit.checkpoint_id is None:
             self._tally.add("recoveries of nothing")

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fuzz.runtime.pipelines import Row, Rows, Source, View
+from fuzz.runtime.pipelines import Row, Rows, Source, View, watermark_ms
 from fuzz.runtime.runs import Pipeline
 
 Counts = dict[str, int]
@@ -28,12 +28,14 @@ class Violation(Exception):
 
     Attributes:
         kind: in a word or two, the same for every run that shows it.
+        step: the number of steps that were begun.
 
     """
 
-    def __init__(self, kind: str, message: str):
+    def __init__(self, kind: str, message: str, step: int = 0):
         super().__init__(message)
         self.kind = kind
+        self.step = step
 
 
 @dataclass(slots=True)
@@ -43,6 +45,24 @@ class Attempt:
     floor: Counts
     ceiling: Counts | None = None
     checkpoint_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a stopped store holds.
+
+    Attributes:
+        manifests: how many manifests.
+        latest: the latest committed checkpoint's id, if there is one.
+        offsets: for each generator, how many of its rows that checkpoint holds.
+        watermarks: the sources' watermarks in it, in milliseconds.
+
+    """
+
+    manifests: int
+    latest: int | None = None
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    watermarks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -106,12 +126,8 @@ class Model:
         """A checkpoint was answered: it is committed."""
         attempt.checkpoint_id, attempt.ceiling = checkpoint_id, self.pushed
 
-    def stopped(self, latest: int | None, offsets: Mapping[str, int]) -> Commit:
-        """The process ended.
-
-        Args:
-            latest: the store's latest committed checkpoint, if it has one.
-            offsets: how many rows of each generator it holds.
+    def stopped(self, held: Held) -> Commit:
+        """The process ended, and left a store.
 
         Returns:
             What recovery starts at.
@@ -120,6 +136,7 @@ class Model:
             Violation: that cannot be.
 
         """
+        latest = held.latest
         commits: dict[int, Commit] = {}
         for attempt in self.attempts:
             if attempt.checkpoint_id is not None and attempt.ceiling is not None:
@@ -146,22 +163,27 @@ class Model:
                 f"the store's latest committed checkpoint is {latest}, "
                 f"and nobody asked for one after {newest}",
             )
-        for name, offset in offsets.items():
+        for name, offset in held.offsets.items():
             if not commit.floor[name] <= offset <= commit.ceiling[name]:
                 raise Violation(
                     "offset outside the cut",
                     f"checkpoint {latest} holds {offset} rows of {name}, and must hold "
                     f"{commit.floor[name]} to {commit.ceiling[name]}",
                 )
-        return Commit(latest, {**commit.floor, **offsets}, commit.ceiling)
+        return Commit(latest, {**commit.floor, **held.offsets}, commit.ceiling)
 
     def answer_was_lost(self, commit: Commit) -> bool:
         """Whether *commit*, of this life, is a checkpoint that was committed and not answered."""
         answered = {attempt.checkpoint_id for attempt in self.attempts}
         return commit.checkpoint_id not in {*answered, self.last.checkpoint_id}
 
-    def recovered(self, commit: Commit, found: Counts) -> None:
-        """Recovery started at *commit*, and found so much of each source."""
+    def recovered(self, commit: Commit, found: Counts, held: Held) -> None:
+        """Recovery started at *commit*, and found so much of each source in what was *held*.
+
+        Raises:
+            Violation: the checkpoint's watermarks are not those of the rows that it held.
+
+        """
         for name, batches in self.batches.items():
             del batches[found[name] :]
         # A pushed source is now known exactly; a generator goes on from the same offset again.
@@ -170,6 +192,26 @@ class Model:
         self.last = Commit(commit.checkpoint_id, commit.floor | exact, commit.ceiling | exact)
         self.shown = dict(found)
         self.attempts = []
+        self._check_watermarks(held.watermarks)
+
+    def _check_watermarks(self, committed: Mapping[str, int]) -> None:
+        """A source's watermark is that of its own rows. When it gets rows, it is raised to that of
+        the whole pipeline, which is at most the highest of all sources.
+        """
+        own = {}
+        for source in self.pipeline.sources:
+            watermark = watermark_ms(self.rows(source, self.last.floor[source.name]))
+            if source.watermark and watermark is not None:
+                own[source.name] = watermark
+        highest = max(own.values(), default=0)
+        if committed.keys() != own.keys() or not all(
+            own[name] <= watermark <= highest for name, watermark in committed.items()
+        ):
+            raise Violation(
+                "watermarks",
+                f"checkpoint {self.last.checkpoint_id} has the watermarks {dict(committed)}; "
+                f"of the rows that it holds they are {own}",
+            )
 
     def cut(self, source: Source, commit: Commit, readings: Mapping[View, Rows]) -> int | None:
         """Where a commit must have cut a source for its views to show what was read, if it can.

@@ -119,6 +119,12 @@ class Shape:
     windowed: bool = False
 
 
+def watermark_ms(rows: Iterable[Row]) -> int | None:
+    """The watermark of a source with a watermark that has had *rows*."""
+    latest = max((row.timestamp_ms for row in rows), default=None)
+    return None if latest is None else latest - _DELAY_MS
+
+
 def _grouped(rows: Sequence[Row]) -> Iterable[tuple[Any, ...]]:
     groups: dict[str, list[int]] = {}
     for row in rows:
@@ -140,9 +146,9 @@ def _chained(rows: Sequence[Row]) -> Iterable[tuple[Any, ...]]:
 
 
 def _windows(rows: Sequence[Row]) -> Iterable[tuple[Any, ...]]:
-    if not rows:
+    watermark = watermark_ms(rows)
+    if watermark is None:
         return []
-    watermark = max(row.timestamp_ms for row in rows) - _DELAY_MS
     windows: dict[tuple[int, str], list[int]] = {}
     for row in rows:
         start = row.timestamp_ms - row.timestamp_ms % _WINDOW_MS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import itertools
 import re
 import shutil
 import tempfile
@@ -17,13 +17,17 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from fuzz.runtime.execution import Execution, Tally
 from fuzz.runtime.model import Violation
 from fuzz.runtime.runs import Run, runs
+from fuzz.runtime.shrink import shrink
 from fuzz.runtime.stores import Examiner
 
 SHRINK_SECONDS = 600.0
 """How long one failure is shrunk, at most."""
 
-_BATCH = 25
-"""Runs that Hypothesis plans at a time; each batch starts with the simplest run there is."""
+_BATCH = 50
+"""Runs that Hypothesis plans at a time, from one seed."""
+
+_TRIES = 2
+"""How often a shorter run may fail to fail: when a process dies depends on luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,6 @@ class Failure:
     def replay(self) -> str:
         """The command that carries out the run again."""
         return f"python -m fuzz runtime --replay {self.directory / 'run.json'}"
-
-
-class Unlucky(Exception):
-    """What Hypothesis is told of a run that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,57 +101,65 @@ class Search:
         """
         end = time.monotonic() + 60 * minutes
         failures: dict[str, Failure] = {}
-        number = first_seed
-        while time.monotonic() < end:
+        for number in itertools.count(first_seed):
+            if time.monotonic() >= end:
+                break
             failure = self._batch(number, end, failures)
             if failure is not None:
-                failures[failure.violation.kind] = failure
-                report(failure)
-            number += 1
+                failures[failure.violation.kind] = self._keep(self._shrink(failure))
+                report(failures[failure.violation.kind])
         return list(failures.values())
 
     def _batch(self, number: int, end: float, known: Container[str]) -> Failure | None:
-        """Carry out a batch of runs up to the first that shows something new, and shrink that."""
-        # What Hypothesis sees must not depend on luck: a run that failed once fails from then on,
-        # and when time is up no other fails any more.
-        failed: dict[Run, Failure] = {}
-        smallest: Failure | None = None
-        until = end
+        """Carry out a batch of runs, up to the first that shows something new."""
+        new: Failure | None = None
 
         @seed(number)
         @settings(
             max_examples=_BATCH,
-            phases=(Phase.generate, Phase.shrink),
+            phases=[Phase.generate],
             database=None,
             deadline=None,
-            print_blob=False,
             suppress_health_check=list(HealthCheck),
         )
         @given(runs())
-        def check(run: Run) -> None:
-            nonlocal smallest, until
-            if run not in failed and time.monotonic() < until:
-                failure = self.try_run(run)
-                if failure is None:
-                    return
-                kind = failure.violation.kind
-                if kind in known or (smallest and kind != smallest.violation.kind):
-                    self.tally.add(f"also seen: {kind}")
-                    shutil.rmtree(failure.directory)
-                    return
-                if smallest is None:
-                    until = time.monotonic() + SHRINK_SECONDS
-                failed[run] = failure
-            if run in failed:
-                smallest = failed[run]  # The last one that Hypothesis tries is the smallest.
-                raise Unlucky
+        def carry_out(run: Run) -> None:
+            nonlocal new
+            # A run that fails is not raised: Hypothesis would want to see it fail twice.
+            if new is None and time.monotonic() < end:
+                new = self._unless(known, self.try_run(run))
 
-        with contextlib.suppress(Unlucky):
-            check()
-        for failure in failed.values():
-            if failure is not smallest:
-                shutil.rmtree(failure.directory)
-        return smallest and self._keep(smallest)
+        carry_out()
+        return new
+
+    def _unless(self, known: Container[str], failure: Failure | None) -> Failure | None:
+        """A failure, unless one of its kind is known."""
+        if failure is not None and failure.violation.kind in known:
+            self.tally.add(f"again: {failure.violation.kind}")
+            shutil.rmtree(failure.directory)
+            return None
+        return failure
+
+    def _shrink(self, failure: Failure) -> Failure:
+        """The shortest run found in time that shows the same."""
+        until = time.monotonic() + SHRINK_SECONDS
+
+        def fails(run: Run) -> bool:
+            nonlocal failure
+            for _ in range(_TRIES):
+                found = self.try_run(run) if time.monotonic() < until else None
+                if found is not None and found.violation.kind == failure.violation.kind:
+                    shutil.rmtree(failure.directory)
+                    failure = found
+                    return True
+                if found is not None:
+                    shutil.rmtree(found.directory)
+            return False
+
+        through = failure.run.steps[: failure.violation.step]
+        shortened = replace(failure.run, steps=through)
+        shrink(shortened if fails(shortened) else failure.run, fails)
+        return failure
 
     def _keep(self, failure: Failure) -> Failure:
         """Give a failure a name that lasts."""

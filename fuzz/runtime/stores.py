@@ -10,25 +10,9 @@ from typing import Any
 
 from fuzz.comparison import Outcome, compare, contract_of
 from fuzz.engines import InProcessEngine
-from fuzz.runtime.model import Violation
+from fuzz.runtime.model import Held, Violation
 from oracle import Stage
 from oracle.store import audit
-
-
-@dataclass(frozen=True, slots=True)
-class Examination:
-    """What a store that passed holds.
-
-    Attributes:
-        latest: the latest committed checkpoint's id, if there is one.
-        offsets: for each generator, how many of its rows that checkpoint holds.
-        manifests: how many manifests were judged.
-
-    """
-
-    latest: int | None
-    offsets: Mapping[str, int]
-    manifests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +21,7 @@ class Examiner:
 
     engine: InProcessEngine
 
-    def examine(self, store: Path, key_groups: int) -> Examination:
+    def examine(self, store: Path, key_groups: int) -> Held:
         """Audit a store that nobody writes to.
 
         Raises:
@@ -56,15 +40,15 @@ class Examiner:
         for manifest in manifests:
             self._judge(manifest, key_groups)
         latest = _latest_commit(store)
-        offsets: dict[str, int] = {}
-        if latest is not None:
-            index = self._load(store, latest, key_groups)
-            offsets = {
-                name: int(position["offsets"]["seq"])
-                for name, position in index["source_offsets"].items()
-            }
-        latest_id = latest["checkpoint_id"] if latest else None
-        return Examination(latest_id, offsets, len(manifests))
+        if latest is None:
+            return Held(len(manifests))
+        index = self._load(store, latest, key_groups)
+        offsets = {
+            name: int(position["offsets"]["seq"])
+            for name, position in index["source_offsets"].items()
+        }
+        watermarks = index.get("source_watermarks", {})
+        return Held(len(manifests), latest["checkpoint_id"], offsets, watermarks)
 
     def _judge(self, path: Path, key_groups: int) -> None:
         """A manifest is valid by oracle and engine, or the seal of an attempt that was given up."""
@@ -114,12 +98,12 @@ class Examiner:
                 raise Violation("index and predecessor", f"{path}: the engine says {fault}")
 
 
-def _unborn(store: Path) -> Examination:
+def _unborn(store: Path) -> Held:
     """A store whose creation was cut short holds no checkpoint."""
     begun = [*store.glob("nodes/*/*/*"), *store.glob("committed-checkpoints/*")]
     if begun:
         raise Violation("no identity", f"{store} has checkpoints and no deployment identity")
-    return Examination(None, {}, 0)
+    return Held(manifests=0)
 
 
 def _latest_commit(store: Path) -> dict[str, Any] | None:

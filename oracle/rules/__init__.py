@@ -1,4 +1,4 @@
-"""The rules that a decoded manifest must keep, grouped by the part they look at.
+"""The rules that a decoded manifest must keep, by the part they look at, and the hazards.
 
 The order of the imports is the order in which rules are listed and findings reported.
 """
@@ -13,10 +13,12 @@ from oracle.rules import (  # noqa: I001 - the order is the listing's
     view_logs,
     sinks,
     layout,
+    hazards,
 )
 
 __all__ = [
     "frames",
+    "hazards",
     "header",
     "layout",
     "references",

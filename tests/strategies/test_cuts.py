@@ -86,6 +86,7 @@ def engine() -> InProcessEngine:
     return built_engine("0.33.0")
 
 
+@pytest.mark.engine
 @given(cut=cuts(V10, max_participants=4))
 def test_the_engine_takes_the_cut(engine: InProcessEngine, cut: Cut) -> None:
     """The production engine finds none either, and the merged output is complete."""

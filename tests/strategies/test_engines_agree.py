@@ -19,6 +19,8 @@ from strategies.hazards import hazards
 from strategies.near_misses import NEEDED
 from tests.engine.conftest import built_engine
 
+pytestmark = pytest.mark.engine
+
 peers = pytest.mark.parametrize(
     ("contract", "release"), [(V9, "0.30.0"), (V10, "0.33.0")], ids=["v9", "v10"]
 )

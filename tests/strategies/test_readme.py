@@ -34,7 +34,7 @@ def load_canonical(document: bytes, key_groups: int) -> None:
         raise ValueError("not canonical")
 
 
-def tests_of_readme(monkeypatch: pytest.MonkeyPatch, loader: Load) -> dict[str, Callable[[], None]]:
+def readme_tests(monkeypatch: pytest.MonkeyPatch, loader: Load) -> dict[str, Callable[[], None]]:
     """The tests of the first code block, for *loader*."""
     store = ModuleType("my_store")
     store.load = loader  # type: ignore[attr-defined]
@@ -48,13 +48,13 @@ def tests_of_readme(monkeypatch: pytest.MonkeyPatch, loader: Load) -> dict[str, 
 
 def test_a_good_loader_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both tests run as they stand there."""
-    for test in tests_of_readme(monkeypatch, load).values():
+    for test in readme_tests(monkeypatch, load).values():
         test()
 
 
 def test_a_bad_loader_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the two tests finds its fault."""
     with pytest.raises(BaseException, match="DID NOT RAISE"):
-        tests_of_readme(monkeypatch, load_anything)["test_refuses_every_corruption"]()
+        readme_tests(monkeypatch, load_anything)["test_refuses_every_corruption"]()
     with pytest.raises(ValueError, match="not canonical"):
-        tests_of_readme(monkeypatch, load_canonical)["test_loads_every_spelling"]()
+        readme_tests(monkeypatch, load_canonical)["test_loads_every_spelling"]()
