@@ -24,6 +24,7 @@ from oracle import (
     NodeSubscriptionStreamManifest,
     OperatorWhole,
     Singleton,
+    ViewLogSegment,
     Vnode,
     VnodePartitioned,
 )
@@ -264,6 +265,79 @@ class Trait(Enum):
         Feature.SUBSCRIPTION_OUTPUT,
     )
 
+    VIEW_LOG = "view-log", "there is a view log", lambda m: bool(m.view_logs), Feature.VIEW_LOGS
+    SEVERAL_VIEW_LOGS = (
+        "several-view-logs",
+        "there is more than one view log",
+        lambda m: len(m.view_logs) > 1,
+        Feature.VIEW_LOGS,
+    )
+    EMPTY_VIEW_LOG = (
+        "empty-view-log",
+        "a view log has no segments",
+        lambda m: any(not log.segments for log in m.view_logs),
+        Feature.VIEW_LOGS,
+    )
+    LOG_SEGMENT = (
+        "log-segment",
+        "a view log has segments",
+        lambda m: any(_log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+    SEVERAL_LOG_SEGMENTS = (
+        "several-log-segments",
+        "view logs have more than one segment",
+        lambda m: sum(1 for _ in _log_segments(m)) > 1,
+        Feature.VIEW_LOGS,
+    )
+    CURRENT_SEGMENT = (
+        "current-segment",
+        "a view log's segment lies in the current object",
+        lambda m: any(s.chunk == m.current_chunk for s in _log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+    OLDER_SEGMENT = (
+        "older-segment",
+        "a view log's segment lies in an older object",
+        lambda m: any(s.chunk != m.current_chunk for s in _log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+    SEGMENT_OBJECT = (
+        "segment-object",
+        "an older object is used by segments alone",
+        lambda m: not {f.chunk for f in m.state_frames}.issuperset(
+            r.chunk for r in m.referenced_chunks
+        ),
+        Feature.VIEW_LOGS,
+    )
+    EVENT_TIME = (
+        "event-time",
+        "a segment has event-time bounds",
+        lambda m: any(s.event_time is not None for s in _log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+    NO_EVENT_TIME = (
+        "no-event-time",
+        "a segment has no event-time bounds",
+        lambda m: any(s.event_time is None for s in _log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+    INSTANT = (
+        "instant",
+        "a segment's event-time bounds are one instant",
+        lambda m: any(
+            s.event_time is not None and s.event_time.min == s.event_time.max
+            for s in _log_segments(m)
+        ),
+        Feature.VIEW_LOGS,
+    )
+    U64_ROWS = (
+        "u64-rows",
+        "the rows of a segment end at u64's maximum",
+        lambda m: any(s.first_row + s.row_count == U64_MAX for s in _log_segments(m)),
+        Feature.VIEW_LOGS,
+    )
+
     EMPTY_NAME = "empty-name", "a name is empty", lambda m: "" in set(_names(m))
     PADDED_NAME = (
         "padded-name",
@@ -309,7 +383,7 @@ NAME_TRAITS = (
     Trait.COMBINING_NAME,
     Trait.LONG_NAME,
 )
-"""Traits of single names: of sources, sinks and operators."""
+"""Traits of single names: of sources, sinks, operators and views."""
 
 
 def _participants(manifest: CheckpointManifest) -> int:
@@ -328,6 +402,8 @@ def _physical_sources(manifest: CheckpointManifest) -> set[str]:
 def _ranges(manifest: CheckpointManifest) -> Iterator[ByteRange]:
     for frame in manifest.state_frames:
         yield frame.range
+    for segment in _log_segments(manifest):
+        yield segment.range
     for entries in (manifest.sink_artifact_intents, manifest.prepared_sinks):
         yield from (entry.payload for entry in entries if entry.payload is not None)
 
@@ -353,9 +429,16 @@ def _is_singleton(stream: NodeSubscriptionStreamManifest) -> bool:
     return isinstance(stream.distribution_certificate.distribution, Singleton)
 
 
+def _log_segments(manifest: CheckpointManifest) -> Iterator[ViewLogSegment]:
+    for log in manifest.view_logs:
+        yield from log.segments
+
+
 def _names(manifest: CheckpointManifest) -> Iterator[str]:
     yield from manifest.source_names
     yield from manifest.sink_names
+    for log in manifest.view_logs:
+        yield log.view_name
     for frame in manifest.state_frames:
         yield frame.key.operator_id
 
@@ -396,6 +479,17 @@ _IMPLIED = {
     Trait.PARTITIONED_STREAM: {Trait.STREAM},
     Trait.SINGLETON_STREAM: {Trait.STREAM},
     Trait.SEGMENT: {Trait.STREAM},
+    Trait.SEVERAL_VIEW_LOGS: {Trait.VIEW_LOG},
+    Trait.EMPTY_VIEW_LOG: {Trait.VIEW_LOG},
+    Trait.LOG_SEGMENT: {Trait.VIEW_LOG},
+    Trait.SEVERAL_LOG_SEGMENTS: {Trait.LOG_SEGMENT},
+    Trait.CURRENT_SEGMENT: {Trait.LOG_SEGMENT},
+    Trait.OLDER_SEGMENT: {Trait.LOG_SEGMENT, Trait.OLDER_FRAME},
+    Trait.SEGMENT_OBJECT: {Trait.OLDER_SEGMENT, Trait.FOREIGN_OBJECT},
+    Trait.EVENT_TIME: {Trait.LOG_SEGMENT},
+    Trait.NO_EVENT_TIME: {Trait.LOG_SEGMENT},
+    Trait.INSTANT: {Trait.EVENT_TIME},
+    Trait.U64_ROWS: {Trait.LOG_SEGMENT},
 }
 """What a trait cannot be without."""
 
@@ -431,6 +525,9 @@ _ONE_OF = (
     ),
     ({Trait.INTENT}, {Trait.INTENT_ABSENT, Trait.INTENT_EMPTY, Trait.INTENT_PAYLOAD}),
     ({Trait.STREAM}, {Trait.PARTITIONED_STREAM, Trait.SINGLETON_STREAM}),
+    ({Trait.VIEW_LOG}, {Trait.EMPTY_VIEW_LOG, Trait.LOG_SEGMENT}),
+    ({Trait.LOG_SEGMENT}, {Trait.CURRENT_SEGMENT, Trait.OLDER_SEGMENT}),
+    ({Trait.LOG_SEGMENT}, {Trait.EVENT_TIME, Trait.NO_EVENT_TIME}),
 )
 """Each of the first needs one of the second."""
 
