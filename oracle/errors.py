@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from oracle.described import Described
 
 
-class Kind(Enum):
+class Kind(Described):
     """Why a document is not a manifest; the value is the kind's name in reports."""
-
-    statement: str
-
-    def __new__(cls, name: str, statement: str) -> Kind:
-        """Attach the *statement* of what is rejected to the kind."""
-        kind = object.__new__(cls)
-        kind._value_ = name
-        kind.statement = statement
-        return kind
 
     ENCODING = "encoding", "the bytes are not UTF-8"
     BOM = "bom", "the document starts with a byte-order mark"

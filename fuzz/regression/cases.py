@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,22 +11,14 @@ from typing import Any
 import oracle
 from corpora import ROOT
 from oracle import Contract, Kind, Level, Verdict
+from oracle.described import Described
 
 LARGEST = 256 * 1024
 """A document of more bytes than this must be about size."""
 
 
-class Flag(Enum):
+class Flag(Described):
     """What a case is about; a consumer can leave out what does not concern it."""
-
-    statement: str
-
-    def __new__(cls, name: str, statement: str) -> Flag:
-        """Attach what the flag says."""
-        flag = object.__new__(cls)
-        flag._value_ = name
-        flag.statement = statement
-        return flag
 
     JSON_GRAMMAR = "JSON_GRAMMAR", "the text itself: encoding, grammar, escapes, nesting"
     INTEGER_BOUND = "INTEGER_BOUND", "an integer at, or just past, the bound of its field"

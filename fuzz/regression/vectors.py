@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -18,6 +17,7 @@ from corpora import ROOT
 from fuzz.regression.problem import Problem
 from oracle import CheckpointAssignmentFence, CheckpointParticipant
 from oracle.constants import MAX_KEY_GROUP_COUNT, U64_MAX
+from oracle.described import Described
 
 if TYPE_CHECKING:
     from fuzz.engines import Engine
@@ -25,17 +25,8 @@ if TYPE_CHECKING:
 FILE = ROOT / "vectors.json"
 
 
-class VectorFlag(Enum):
+class VectorFlag(Described):
     """What a vector is about."""
-
-    statement: str
-
-    def __new__(cls, name: str, statement: str) -> VectorFlag:
-        """Attach what the flag says."""
-        flag = object.__new__(cls)
-        flag._value_ = name
-        flag.statement = statement
-        return flag
 
     ABSENT = "ABSENT", "there is no payload at all, which is not the same as an empty one"
     EMPTY = "EMPTY", "the payload or list is empty"
