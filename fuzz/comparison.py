@@ -96,7 +96,7 @@ def compare(
         known = known_divergence(signature, engine.release, contract)
     manifest = expected.manifest
     if deep and manifest and found.stage in _DECODED_STAGES and (signature is AGREEMENT or known):
-        different = _encodings(oracle.encode(manifest), found.canonical)
+        different = _encodings(oracle.encode(manifest, contract), found.canonical)
         if different is AGREEMENT:
             different = _digests(manifest, engine)
         if different is not AGREEMENT:

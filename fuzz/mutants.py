@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -78,7 +78,36 @@ def mutants(contract: Contract) -> list[Mutant]:
         for entry in rules_of(contract, Level.RULE)
         if not any(fault.family == entry.id for fault in rules_of(contract, Level.FAULT))
     ]
-    return [*off, *(one for path in _modules(contract) for one in _mutants_of(path))]
+    modules = {path: ast.parse(path.read_text("utf-8")) for path in _modules(contract)}
+    unused = _unused([*modules.values()])
+    return [
+        *off,
+        *(one for path, tree in modules.items() for one in _mutants_of(path, tree, unused)),
+    ]
+
+
+def _unused(modules: list[ast.Module]) -> set[int]:
+    """Nodes of functions that nothing in *modules* names, so that they are no part of a verdict."""
+    functions = {
+        node.name: node
+        for module in modules
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list
+    }
+    while True:
+        names = {
+            node.id if isinstance(node, ast.Name) else node.attr
+            for module in modules
+            for top in module.body
+            if not any(top is unused for unused in functions.values())
+            for node in ast.walk(top)
+            if isinstance(node, (ast.Name, ast.Attribute))
+        }
+        used = [name for name in functions if name in names]
+        if not used:
+            return {id(node) for one in functions.values() for node in ast.walk(one)}
+        for name in used:
+            del functions[name]
 
 
 def _modules(contract: Contract) -> Iterator[Path]:
@@ -93,9 +122,11 @@ def _modules(contract: Contract) -> Iterator[Path]:
 def _holds_in(module: Path, contract: Contract) -> bool:
     """Whether a module's rules are any of *contract*'s; one without rules is of all."""
     ids = {entry.id for entry in oracle.RULES.values() if _module_of(entry.id) == module}
-    return not ids or any(entry.id in ids for entry in rules_of(contract))
+    judging = {entry.id for entry in rules_of(contract, Level.RULE, Level.FAULT)}
+    return not ids or not ids.isdisjoint(judging)
 
 
+@cache
 def _module_of(rule: str) -> Path | None:
     text = f'"{rule}"'
     for path in (_SOURCE / "rules").glob("*.py"):
@@ -110,10 +141,9 @@ Change = tuple[str, str, Callable[[ast.AST], ast.AST | None]]
 """Kind, what is changed, and the changed node."""
 
 
-def _mutants_of(path: Path) -> Iterator[Mutant]:
-    tree = ast.parse(path.read_text("utf-8"))
+def _mutants_of(path: Path, tree: ast.Module, unused: set[int]) -> Iterator[Mutant]:
     module = str(path.relative_to(_SOURCE))
-    faults, told = _faults_in(tree), _told(tree)
+    faults, told = _faults_in(tree), _told(tree) | unused
     for number, node in enumerate(ast.walk(tree)):
         if not hasattr(node, "lineno") or id(node) in told:
             continue

@@ -114,13 +114,14 @@ class _Reducer:
     # --- trees -------------------------------------------------------------------------------
 
     def _reduce_tree(self) -> None:
-        self._one_vnode()
         self._repair()
         before = None
         while before != self.document:
             before = self.document
-            for step in (self._shorten_lists, self._drop_members, self._replace_values):
-                step()
+            self._one_vnode()
+            self._shorten_lists()
+            self._drop_members()
+            self._replace_values()
 
     def _try(self, change: Callable[[Tree], None]) -> bool:
         """Keep what *change* does to the tree, as it is or made right again, if it still shows."""
@@ -143,7 +144,7 @@ class _Reducer:
             tree = copied(self._tree)
             with suppress(LookupError, TypeError, ValueError, AttributeError):
                 tree["vnode_count"] = count
-                if tree["assignment_fence"] is None:
+                if tree.get("assignment_fence") is None:
                     tree["owned_vnodes"] = [*range(count)]
                 else:
                     tree["assignment_fence"]["vnode_count"] = count

@@ -49,7 +49,8 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
         failures = _replay(search, replay) if replay else _search(search, minutes, seed, style)
     except EngineUnavailable as error:
         raise Unavailable(str(error)) from error
-    summary = {"seed": seed, "seconds": round(time.monotonic() - start), **search.tally.counts}
+    summary = {} if replay else {"seed": seed}
+    summary |= {"seconds": round(time.monotonic() - start), **search.tally.counts}
     if style == "json":
         found = [_as_json(failure) for failure in failures]
         click.echo(json.dumps({"counts": summary, "failures": found}, indent=2))

@@ -35,7 +35,8 @@ from oracle.digests import (
 )
 from oracle.encoding import canonical_json_bytes, encode
 from oracle.errors import DecodeError, Kind, json_pointer
-from oracle.formats import CONTRACTS, V9, V10, VIEW_LOG, Contract, Feature, contract_named
+from oracle.facts import contract_named
+from oracle.formats import CONTRACTS, V9, V10, VIEW_LOG, Contract, Feature
 from oracle.kernels import view_log_segment_limit
 from oracle.model import (
     ByteRange,

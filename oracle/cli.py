@@ -28,9 +28,11 @@ from oracle.digests import (
 )
 from oracle.encoding import encode
 from oracle.errors import DecodeError, Kind
-from oracle.formats import CONTRACTS, V10, Contract, contract_named
+from oracle.facts import contract_named
+from oracle.formats import CONTRACTS, V10, Contract
 from oracle.registry import RULES, Finding, Level, Rule
 from oracle.store.cli import add_parser as add_audit
+from oracle.terminal import never_fail_to_print, printable
 from oracle.verdict import Stage, decode, hazards, judge
 
 CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2
@@ -44,22 +46,25 @@ _DOCUMENT = "document"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command in *arguments* (of the process, when ``None``) and return the exit code."""
     options = _parser().parse_args(arguments)
-    _never_fail_to_print(sys.stdout)
-    _never_fail_to_print(sys.stderr)
+    # Python has None for a stream that was closed before it started.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process lives
+    if sys.stdout is None:
+        _complain(options.parser.prog, "standard output is closed; open it, or give it /dev/null")
+        return COULD_NOT_RUN
+    never_fail_to_print(sys.stdout)
+    never_fail_to_print(sys.stderr)
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         code = command(options)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read the output has gone; the interpreter must not try to write the rest.
+    except OSError as error:
+        # The interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # else whoever read the output has gone
+            _complain(options.parser.prog, f"could not finish: {error}")
         return COULD_NOT_RUN
     return code
-
-
-def _never_fail_to_print(stream: Any) -> None:
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="backslashreplace")
 
 
 # --- what can be asked -----------------------------------------------------------------------
@@ -158,6 +163,9 @@ def _key_groups(text: str) -> int | None:
 
 def _read(file: str) -> bytes | None:
     """The bytes of *file*; without them, the reason and what to do are on standard error."""
+    if file == STANDARD_INPUT and sys.stdin is None:
+        _complain(file, "standard input is closed; name a file instead")
+        return None
     try:
         if file == STANDARD_INPUT:
             return sys.stdin.buffer.read()
@@ -173,16 +181,7 @@ def _read(file: str) -> bytes | None:
 
 
 def _complain(file: str, message: str) -> None:
-    print(f"{_printable(file)}: {message}", file=sys.stderr)
-
-
-def _printable(text: str) -> str:
-    """*text* on one line, whatever a document or a file's name contains."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in text
-    )
+    print(f"{printable(file)}: {message}", file=sys.stderr)
 
 
 # --- check -----------------------------------------------------------------------------------
@@ -306,7 +305,7 @@ def _findings_text(file: str, rule: Rule, findings: Sequence[Finding]) -> Iterat
 
 def _place(file: str, pointer: str, message: str) -> str:
     colon = ":" if pointer else ""
-    return _printable(f"{file}{colon}{pointer}: {message}")
+    return printable(f"{file}{colon}{pointer}: {message}")
 
 
 def _one_line(text: str) -> str:

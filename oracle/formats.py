@@ -3,18 +3,15 @@
 A feature is a group of fields and rules that came with one format. Fields (in
 :mod:`oracle.model`) and rules name the feature that they belong to, or none when they hold in
 every format; so a new format is one more row of :data:`CONTRACTS`. What is only assumed of a
-format is told in :mod:`oracle.assumptions`; a file of facts (:func:`contract_from_file`)
-overrides it without a change of code.
+format is told in :mod:`oracle.assumptions`; a file of facts (:mod:`oracle.facts`) overrides it
+without a change of code.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
-from typing import Any
 
 
 class Feature(Enum):
@@ -83,67 +80,3 @@ VIEW_LOG = Contract(
 
 CONTRACTS: dict[str, Contract] = {contract.name: contract for contract in (V9, V10, VIEW_LOG)}
 """Every format by name, oldest first."""
-
-
-def contract_named(name: str) -> Contract:
-    """The contract called *name*, or the one that the TOML file *name* describes.
-
-    Raises :class:`ValueError` with the known names, or with what is wrong in the file.
-    """
-    if name in CONTRACTS:
-        return CONTRACTS[name]
-    if name.endswith(".toml"):
-        return contract_from_file(Path(name))
-    known = ", ".join(CONTRACTS)
-    raise ValueError(
-        f"no contract is called {name!r}; choose one of {known}, or give a .toml file of facts"
-    )
-
-
-_NUMBERS = (
-    "manifest_version",
-    "pipeline_identity_version",
-    "max_view_log_segments",
-    "max_cluster_view_log_segments",
-)
-
-
-def contract_from_file(path: Path) -> Contract:
-    """The contract that the facts in *path* make of the one that they name as their ``base``.
-
-    The file is TOML: ``base`` (a contract's name) and, each optional, the tables ``numbers``
-    (``manifest_version``, ``pipeline_identity_version``, ``max_view_log_segments``,
-    ``max_cluster_view_log_segments``), ``names`` (``"Type.field" = "name in the text"``) and
-    ``orders`` (``Type = [fields in declaration order]``; ``payloads = [lists in the order in
-    which their ranges fill the current object]``). Raises :class:`ValueError`.
-    """
-    try:
-        facts = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as a file of facts: {error}") from None
-    return contract_from_facts(facts, name=path.stem)
-
-
-def contract_from_facts(facts: Mapping[str, Any], name: str) -> Contract:
-    """The contract *name* that *facts*, as :func:`contract_from_file` reads them, describe."""
-    unknown = set(facts) - {"base", "numbers", "names", "orders"}
-    if unknown:
-        raise ValueError(f"{name}: unknown facts {sorted(unknown)}")
-    base = CONTRACTS.get(facts.get("base", VIEW_LOG.name))
-    if base is None:
-        raise ValueError(f"{name}: base must be one of {', '.join(CONTRACTS)}")
-    numbers = facts.get("numbers", {})
-    if set(numbers) - set(_NUMBERS) or not all(type(n) is int and n > 0 for n in numbers.values()):
-        raise ValueError(f"{name}: numbers are positive integers called {', '.join(_NUMBERS)}")
-    orders = {shape: tuple(order) for shape, order in facts.get("orders", {}).items()}
-    payloads = orders.pop("payloads", PAYLOAD_ORDER)
-    if sorted(payloads) != sorted(PAYLOAD_ORDER):
-        raise ValueError(f"{name}: orders.payloads must list {', '.join(PAYLOAD_ORDER)}")
-    return replace(
-        base,
-        name=name,
-        names=dict(facts.get("names", {})),
-        orders=orders,
-        payload_order=payloads,
-        **numbers,
-    )

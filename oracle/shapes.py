@@ -599,7 +599,7 @@ def _struct_text(shape: Any, contract: Contract, tag: str | None = None) -> Enco
     if any(default is not MISSING for *_, default in plan):
         return encode
 
-    template = _object((name, "%s") for name, *_ in plan)
+    template = _object((name.replace("%", "%%"), "%s") for name, *_ in plan)
     attributes = attrgetter(*(at for _, at, *_ in plan), "__class__")
     writers = [write for _, _, write, _ in plan]
     if all(write is _same for write in writers):

@@ -38,6 +38,7 @@ from strategies.manifests import draw_part, draw_scene, manifests
 from strategies.scene import Scene
 from strategies.subscriptions import STREAM_IDS, certificate_of, output_of, stream_of
 from strategies.traits import Trait, Wishes, wishes
+from strategies.view_logs import filled_up, segments_of, with_segments
 
 Objects = Mapping[StateChunkId, bytes]
 
@@ -78,6 +79,9 @@ class Checkpoint:
             )
         for index, frame in enumerate(manifest.state_frames):
             found[f"/state_frames/{index}"] = (frame.chunk, frame.range)
+        for number, log in enumerate(manifest.view_logs):
+            for index, segment in enumerate(log.segments):
+                found[f"/view_logs/{number}/segments/{index}"] = (segment.chunk, segment.range)
         for name in ("sink_artifact_intents", "prepared_sinks"):
             for index, entry in enumerate(getattr(manifest, name)):
                 if entry.payload is not None:
@@ -132,6 +136,13 @@ def _filled(manifest: CheckpointManifest, contract: Contract, seed: int) -> Chec
             replace(frame, sha256=checkpoint_sha256(part(frame.chunk, frame.range)))
             for frame in manifest.state_frames
         ),
+        view_logs=with_segments(
+            manifest,
+            (
+                replace(segment, sha256=checkpoint_sha256(part(segment.chunk, segment.range)))
+                for segment in segments_of(manifest)
+            ),
+        ).view_logs,
         prepared_sinks=tuple(
             replace(sink, sha256=checkpoint_descriptor_sha256(payload(sink.payload)))
             for sink in manifest.prepared_sinks
@@ -311,6 +322,7 @@ def cuts(
     min_participants: int = 1,
     max_participants: int = 3,
     subscription: bool | None = None,
+    full: bool = False,
 ) -> SearchStrategy[Cut]:
     """All participants of a cluster cut, each valid, and all together what an index can bind.
 
@@ -318,7 +330,9 @@ def cuts(
     which carries the digest of the owner map; each owns at least one vnode. No input channel is
     of two of them, and offsets do not contradict each other. Subscription output, if any
     (*subscription* fixes whether), is of all, and has each certified partition once. No name is
-    empty or padded. Shrinks to one participant with one vnode.
+    empty or padded. *full* has each retain as many segments of view logs as its share allows;
+    from two participants on these fill the cluster's budget but for what cannot be shared evenly.
+    Shrinks to one participant with one vnode.
     """
     if not 1 <= min_participants <= max_participants <= _MAX_CUT_VNODES:
         raise InvalidArgument(
@@ -327,8 +341,11 @@ def cuts(
         )
     if subscription and not contract.has(Feature.SUBSCRIPTION_OUTPUT):
         raise InvalidArgument(f"format {contract.name} has no subscription output")
-    wished = wishes(contract, (Trait.CLUSTER,), _NOT_IN_CUTS)
-    return _cuts(contract, wished, min_participants, max_participants, subscription)
+    if full and not contract.has(Feature.VIEW_LOGS):
+        raise InvalidArgument(f"format {contract.name} has no view logs")
+    without = (*_NOT_IN_CUTS, Trait.VIEW_LOG) if full else _NOT_IN_CUTS
+    wished = wishes(contract, (Trait.CLUSTER,), without)
+    return _cuts(contract, wished, min_participants, max_participants, subscription, full)
 
 
 _NOT_IN_CUTS = (
@@ -352,6 +369,7 @@ def _cuts(
     min_participants: int,
     max_participants: int,
     subscription: bool | None,
+    full: bool,
 ) -> Cut:
     choices = Choices(draw, wished, 48)
     count = choices.roll(min_participants, max_participants)
@@ -376,6 +394,8 @@ def _cuts(
     possible = contract.has(Feature.SUBSCRIPTION_OUTPUT)
     if possible and (choices.once_in(2) if subscription is None else subscription):
         manifests = _with_outputs(manifests, Choices(draw, wished, 128), scene)
+    if full:
+        manifests = [filled_up(manifest, contract) for manifest in manifests]
     seed = draw(_SEEDS)
     return Cut(fence, owners, tuple(_filled(manifest, contract, seed) for manifest in manifests))
 

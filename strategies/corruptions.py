@@ -151,7 +151,7 @@ def _broken(
             item.name,
             item.expected,
             manifest,
-            item.apply(manifest, rolled),
+            item.broken(manifest, rolled, contract),
             key_groups,
             contract,
         )
@@ -239,7 +239,7 @@ def corruption_pairs(contract: Contract = V10) -> SearchStrategy[Corruption]:
             rolled = draw(dice(_BYTES_OF_DICE))
             if way.key_groups is not None:
                 key_groups = way.key_groups(key_groups, rolled)
-            manifest = way.apply(manifest, rolled)
+            manifest = way.broken(manifest, rolled, contract)
         return Corruption(
             f"{first.name} + {second.name}",
             together(first.expected, second.expected),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +44,7 @@ from oracle import (
 )
 from oracle.constants import U64_MAX
 from oracle.kernels import classify
-from strategies import parts
+from strategies import parts, view_logs
 from strategies.choices import Choices
 from strategies.scene import Scene
 from strategies.subscriptions import output_of, streams_of
@@ -80,6 +81,9 @@ def manifests(
         Trait.SEVERAL_CHANNELS
     ):
         raise InvalidArgument("a logical and a physical channel are several channels")
+    refused = view_logs.contradiction(wished)
+    if refused is not None:
+        raise InvalidArgument(refused)
     return _manifests(contract, wished, key_groups)
 
 
@@ -207,12 +211,26 @@ def draw_part(
     sinks, intents = _sinks(Choices(draw, wished, 24), scene)
     choices = Choices(draw, wished, 64)
     objects = [current, *_older(choices, current, scene.older)]
-    layout = Layout(_frames(choices, owned, scene.older), intents, sinks)
-    if choices.has(Trait.U64_END, odds=10):
+    placed = _frames(choices, owned, scene.older)
+    stretched = choices.has(Trait.U64_END, odds=10)
+    runs: view_logs.Runs = []
+    if scene.contract.has(Feature.VIEW_LOGS):
+        runs = view_logs.runs_of(Choices(draw, wished, 64), owned, scene.older)
+        if any(run.object > scene.older for _, log in runs for run in log):
+            objects.append(_used_by_nobody_else(objects))
+    layout = Layout(placed, runs, intents, sinks)
+    if stretched:
         layout.stretch()
     frames, lengths = layout.frames(objects, scene.salt)
+    logs = view_logs.placed(
+        runs,
+        objects,
+        lengths,
+        lambda chunk, part: range_digest(scene.salt, chunk, part.offset, part.length),
+    )
     intent_ranges, sink_ranges = layout.payloads(lengths)
     uses = [frame.chunk for frame in frames]
+    uses += [segment.chunk for log in logs for segment in log.segments]
     output = None
     if scene.contract.has(Feature.SUBSCRIPTION_OUTPUT) and scene.fence is not None:
         choices = Choices(draw, wished, 64)
@@ -269,8 +287,16 @@ def draw_part(
                 key=lambda reference: reference.chunk,
             )
         ),
+        view_logs=logs,
         subscription_output=output,
     )
+
+
+def _used_by_nobody_else(objects: Sequence[StateChunkId]) -> StateChunkId:
+    """An object of a participant who wrote none of *objects*, as old as the oldest of them."""
+    writers = {chunk.participant_id for chunk in objects}
+    stranger = next(n for n in range(1, len(objects) + 2) if n not in writers)
+    return StateChunkId(stranger, objects[-1].checkpoint_id)
 
 
 def range_digest(salt: int, chunk: StateChunkId, offset: int, length: int) -> str:
@@ -519,10 +545,16 @@ class Layout:
     def __init__(
         self,
         placed: list[_Placed],
+        runs: view_logs.Runs,
         intents: Sequence[tuple[str, int | None]],
         sinks: Sequence[tuple[str, int | None]],
     ) -> None:
         self._placed = placed
+        # What comes behind the frames of each object.
+        self._behind = Counter[int]({0: sum(length or 0 for _, length in (*intents, *sinks))})
+        for _, log in runs:
+            for run in log:
+                self._behind[run.object] += run.length
         self._intents = [length for _, length in intents]
         self._sinks = [length for _, length in sinks]
         self._stretched = False
@@ -534,17 +566,16 @@ class Layout:
     def frames(
         self, objects: Sequence[StateChunkId], salt: int
     ) -> tuple[list[StateFrame], list[int]]:
-        """The frames, and the length of each object; the current one's without payloads."""
+        """The frames, and the length of each object without what comes behind them."""
         ends = [0] * len(objects)
         previous: dict[int, ByteRange] = {}
         last = self._placed[-1] if self._placed and self._stretched else None
-        payloads = sum(length or 0 for length in (*self._intents, *self._sinks))
         frames = []
         for placed in self._placed:
             where, length = placed.object, placed.length
             offset = ends[where]
             if placed is last:
-                length = U64_MAX - offset - (0 if where else payloads)
+                length = U64_MAX - offset - self._behind[where]
             elif where and placed.following == _SPACED:
                 offset += _GAP
             part = ByteRange(offset, length)

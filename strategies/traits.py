@@ -305,8 +305,8 @@ class Trait(Enum):
     SEGMENT_OBJECT = (
         "segment-object",
         "an older object is used by segments alone",
-        lambda m: not {f.chunk for f in m.state_frames}.issuperset(
-            r.chunk for r in m.referenced_chunks
+        lambda m: (
+            not {f.chunk for f in m.state_frames}.issuperset(r.chunk for r in m.referenced_chunks)
         ),
         Feature.VIEW_LOGS,
     )

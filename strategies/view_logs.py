@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -14,6 +15,8 @@ from oracle import (
     CheckpointManifest,
     Contract,
     EventTimeBounds,
+    PreparedSinkArtifactIntent,
+    PreparedSinkDescriptor,
     StateChunkId,
     ViewLog,
     ViewLogSegment,
@@ -51,24 +54,40 @@ Runs = list[tuple[str, list[Run]]]
 # --- few -------------------------------------------------------------------------------------
 
 
-def runs_of(choices: Choices, owned: Sequence[int], older: int, *, only_current: bool) -> Runs:
-    """View logs as wished: none mostly, or a few with segments in the objects 0..=*older*.
+def runs_of(choices: Choices, owned: Sequence[int], older: int) -> Runs:
+    """View logs as wished: none, or a few with segments in the objects 0..=*older* + 1.
 
-    With *only_current* they lie in the current object, 0, unless it is asked for otherwise.
+    Object 0 is the current one; the one behind the older ones is in use by segments alone, and
+    only there when one of the segments lies in it.
     """
     wished = choices.wished
     if not choices.has(Trait.VIEW_LOG):
         return []
     kinds = _asked_logs(wished)
-    several = choices.has(Trait.SEVERAL_VIEW_LOGS) or len(kinds) > 1
+    several = len(kinds) > 1 or (_may_be_several(wished) and choices.has(Trait.SEVERAL_VIEW_LOGS))
     table = parts.hard_names(wished.without.intersection(NAME_TRAITS))
     least = max(len(kinds), 1 + several)
     names = parts.roster_of(choices, table, least, MAX_LOGS if several else 1)
-    draw = _Runs(choices, owned, older, only_current)
+    drawn = _Runs(choices, owned, older)
     return [
-        (name, draw.of_log(kinds[index] if index < len(kinds) else None))
+        (name, drawn.of_log(kinds[index] if index < len(kinds) else None))
         for index, name in enumerate(names)
     ]
+
+
+def contradiction(wished: Wishes) -> str | None:
+    """What about view logs cannot be had together, though each could by itself."""
+    if len(_asked_logs(wished)) > 1 and not wished.allows(Trait.SEVERAL_VIEW_LOGS):
+        return "a view log with segments and one without are several"
+    if wished.demands(Trait.SEVERAL_VIEW_LOGS) and not _may_be_several(wished):
+        return "of several view logs none is empty only if there are several segments"
+    if _fewest_segments(wished) > 1 and not wished.allows(Trait.SEVERAL_LOG_SEGMENTS):
+        return "what is asked for takes several segments"
+    return None
+
+
+def _may_be_several(wished: Wishes) -> bool:
+    return wished.allows(Trait.EMPTY_VIEW_LOG) or wished.allows(Trait.SEVERAL_LOG_SEGMENTS)
 
 
 def _asked_logs(wished: Wishes) -> list[bool]:
@@ -78,7 +97,7 @@ def _asked_logs(wished: Wishes) -> list[bool]:
     return asked or [wished.allows(Trait.LOG_SEGMENT)] * wished.demands(Trait.VIEW_LOG)
 
 
-def fewest_segments(wished: Wishes) -> int:
+def _fewest_segments(wished: Wishes) -> int:
     """How many segments there are at least, for what is asked for."""
     least = 2 if wished.demands(Trait.SEVERAL_LOG_SEGMENTS) else 0
     return max(least, len(_asked_objects(wished)), len(_asked_times(wished)))
@@ -99,13 +118,10 @@ def _asked_times(wished: Wishes) -> list[Trait]:
 class _Runs:
     """Draws the segments of one manifest's logs; what is asked for, the first ones have."""
 
-    def __init__(
-        self, choices: Choices, owned: Sequence[int], older: int, only_current: bool
-    ) -> None:
+    def __init__(self, choices: Choices, owned: Sequence[int], older: int) -> None:
         self._choices = choices
         self._owned = owned
         self._older = older
-        self._only_current = only_current
         self._made = 0
 
     def of_log(self, filled: bool | None) -> list[Run]:
@@ -117,7 +133,7 @@ class _Runs:
         several = wished.allows(Trait.SEVERAL_LOG_SEGMENTS)
         if not filled or (self._made and not several):
             return []
-        least = max(1, fewest_segments(wished) - self._made) if not self._made else 1
+        least = max(1, _fewest_segments(wished) - self._made) if not self._made else 1
         first = choices.roll(0, min(len(self._owned) - 1, 255))
         spread = choices.roll(1, 3) if several else 1
         partitions = self._owned[first : first + spread]
@@ -145,13 +161,18 @@ class _Runs:
     def _object(self) -> int:
         choices, wished = self._choices, self._choices.wished
         asked = _asked_objects(wished)
-        trait = asked[self._made] if self._made < len(asked) else None
-        may_be_older = self._older and wished.allows(Trait.OLDER_SEGMENT)
-        if trait is None:
-            current = wished.allows(Trait.CURRENT_SEGMENT)
-            older = may_be_older and not self._only_current and choices.once_in(2)
-            trait = Trait.OLDER_SEGMENT if older or not current else Trait.CURRENT_SEGMENT
-        return 0 if trait is Trait.CURRENT_SEGMENT else choices.roll(1, self._older)
+        if self._made < len(asked):
+            older = asked[self._made] is Trait.OLDER_SEGMENT
+        elif not wished.allows(Trait.CURRENT_SEGMENT):
+            older = True
+        else:
+            older = bool(self._older) and choices.has(Trait.OLDER_SEGMENT, due=False)
+        if not older:
+            return 0
+        last = self._older + wished.allows(Trait.SEGMENT_OBJECT)
+        if wished.demands(Trait.SEGMENT_OBJECT) and self._made < len(asked):
+            return last
+        return choices.roll(1, last)
 
     def _event_time(self) -> EventTimeBounds | None:
         choices, wished = self._choices, self._choices.wished
@@ -225,6 +246,40 @@ def participants_of(manifest: CheckpointManifest) -> int:
     """How many take part in the cut; of a local one it is 1."""
     fence = manifest.assignment_fence
     return 1 if fence is None else len(fence.participants)
+
+
+def filled_up(manifest: CheckpointManifest, contract: Contract) -> CheckpointManifest:
+    """*manifest*, which has no view logs, with as many segments as it may retain."""
+    return retaining(manifest, limit_of(contract, participants_of(manifest)))
+
+
+def retaining(manifest: CheckpointManifest, count: int, logs: int = 1) -> CheckpointManifest:
+    """*manifest*, which has no view logs, with *count* segments of one byte, allowed or not."""
+    current = manifest.current_chunk
+    frames = [frame.range for frame in manifest.state_frames if frame.chunk == current]
+    start = sum(part.length for part in frames)
+
+    def moved(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return tuple(
+            entry
+            if entry.payload is None
+            else replace(
+                entry, payload=replace(entry.payload, offset=entry.payload.offset + count)
+            )
+            for entry in entries
+        )
+
+    data = manifest.node_data
+    return replace(
+        manifest,
+        node_data=replace(data, object_length=data.object_length + count),
+        view_logs=many_logs(manifest, count, start, logs),
+        sink_artifact_intents=moved(manifest.sink_artifact_intents),
+        prepared_sinks=moved(manifest.prepared_sinks),
+    )
+
+
+Entry = TypeVar("Entry", PreparedSinkArtifactIntent, PreparedSinkDescriptor)
 
 
 def many_logs(

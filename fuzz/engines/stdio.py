@@ -17,7 +17,15 @@ from types import TracebackType
 from typing import BinaryIO, NoReturn, TypeVar
 
 from fuzz.engines import wire
-from fuzz.engines.protocol import EngineFailed, EngineUnavailable, EngineVerdict, ProgressClass
+from fuzz.engines.protocol import (
+    EngineFailed,
+    EngineRefused,
+    EngineUnavailable,
+    EngineUnsupported,
+    EngineVerdict,
+    ProgressClass,
+)
+from oracle import MAX_KEY_GROUP_COUNT
 
 T = TypeVar("T")
 
@@ -218,6 +226,10 @@ class StdioEngine:
             return self._ask(wire.JUDGE, data=data, key_groups=key_groups, canonical=canonical)
         except EngineFailed as failure:
             return EngineVerdict(failure.stage, (failure.message,), place=failure.place)
+        except (EngineRefused, EngineUnsupported, ValueError) as error:
+            if not 1 <= key_groups <= MAX_KEY_GROUP_COUNT:
+                raise
+            return EngineVerdict("crash", (f"answered with an error, not with a verdict: {error}",))
 
     def key_group_count(self, value: int) -> int:
         """See `Engine.key_group_count`."""

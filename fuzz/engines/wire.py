@@ -6,7 +6,6 @@ From this one table come the client, the server and the JSON Schema. PROTOCOL.md
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ def _same(value: T) -> T:
 def _from_base64(value: Any) -> bytes:
     try:
         return base64.b64decode(_is(str)(value), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise Malformed(f"{value!r:.80} is not base64: {error}") from None
 
 

@@ -97,10 +97,11 @@ class Sealer:
         return tree
 
     def derive(self, tree: Tree) -> None:
-        """Make right again what follows from the rest: ranges, counts and the digest.
+        """Make right again what follows from the rest: ranges, counts, watermark and digest.
 
-        What is wrong in *tree* stays wrong; raises what a tree of other forms makes it raise.
+        What else is wrong in *tree* stays wrong; raises what a tree of other forms makes it raise.
         """
+        tree["checkpoint_watermark"] = _watermark(tree)
         self._layout(tree)
         self._counts(tree)
         if tree.get("subscription_output") is not None:
@@ -217,10 +218,8 @@ class Sealer:
             if channel["watermark"] == I64_MIN:
                 channel["watermark"] += 1
             by_key[source, tuple(name)] = channel
-        channels = m["channel_progress"] = [by_key[key] for key in sorted(by_key)]
-        m["checkpoint_watermark"] = classify(
-            [(channel["watermark"], channel["idle"]) for channel in channels]
-        ).value
+        m["channel_progress"] = [by_key[key] for key in sorted(by_key)]
+        m["checkpoint_watermark"] = _watermark(m)
 
     def _offsets(self, m: Manifest) -> None:
         progress: dict[str, list[list[int]]] = {}
@@ -435,6 +434,11 @@ _CANONICAL = json.JSONEncoder(
 def canonical(tree: Tree) -> bytes:
     """The canonical text of *tree*."""
     return _CANONICAL.encode(tree).encode()
+
+
+def _watermark(m: Manifest) -> int | None:
+    channels = m["channel_progress"]
+    return classify([(channel["watermark"], channel["idle"]) for channel in channels]).value
 
 
 def _chunk(chunk: Tree) -> tuple[int, int]:

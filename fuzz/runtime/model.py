@@ -195,8 +195,10 @@ class Model:
         self._check_watermarks(held.watermarks)
 
     def _check_watermarks(self, committed: Mapping[str, int]) -> None:
-        """A source's watermark is that of its own rows. When it gets rows, it is raised to that of
-        the whole pipeline, which is at most the highest of all sources.
+        """A source's watermark is that of its own rows, or above.
+
+        When a source gets rows, its watermark is raised to that of the whole pipeline, which is
+        at most the highest of all sources.
         """
         own = {}
         for source in self.pipeline.sources:

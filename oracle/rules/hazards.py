@@ -30,7 +30,7 @@ def encoding(subject: Subject) -> Iterator[Place]:
     """The document is not the canonical encoding of what it decodes to."""
     if subject.document is None:
         return
-    canonical = encode(subject.manifest)
+    canonical = encode(subject.manifest, subject.contract)
     if subject.document != canonical:
         differs = _first_difference(subject.document, canonical)
         yield "", f"the document differs from its canonical encoding from byte {differs} on"

@@ -10,6 +10,7 @@ from typing import Any
 from oracle.store import registry
 from oracle.store.audit import AuditReport
 from oracle.store.registry import StoreFinding
+from oracle.terminal import printable
 
 _HASHED_AS_THEY_ARE = (registry.OBJECT_FRAME, registry.OBJECT_DIGEST)
 
@@ -33,7 +34,7 @@ def as_text(report: AuditReport) -> str:
         place = f" {finding.place}" if finding.place else ""
         lines.append(f"{finding.file}{place}: {finding.message} [{finding.rule}]")
         lines.append(f"  {replay(report, finding)}")
-    return "\n".join([*lines, *_summary_lines(report)])
+    return "\n".join(map(printable, [*lines, *_summary_lines(report)]))
 
 
 def _summary_lines(report: AuditReport) -> list[str]:

@@ -11,6 +11,7 @@ from strategies.breakages import (  # noqa: I001 - the order is the listing's
     objects,
     sinks,
     subscription,
+    view_logs,
 )
 from strategies.breakages.registry import BREAKAGES, Breakage
 
@@ -23,4 +24,5 @@ __all__ = [
     "sources",
     "subscription",
     "topology",
+    "view_logs",
 ]

@@ -13,6 +13,7 @@ from strategies.breakages.registry import (
     edit,
     fresh,
     index_of,
+    items_of,
     not_sha256,
     rechunked,
     relaid,
@@ -402,7 +403,7 @@ def overflowing(manifest: M, number: int) -> M:
     """
     places = current_places(manifest)
     field, part, index = places[number]
-    found = getattr(getattr(manifest, field)[index], part)
+    found = getattr(items_of(manifest, field)[index], part)
     assert found.offset > 0, "a range at 0 cannot pass u64"
     after = relaid(manifest, start=found.offset, skip=number + 1)
     wide = replace(found, length=U64_MAX - found.offset + 1)
@@ -448,7 +449,13 @@ def frames_range_end(manifest: M, dice: Dice) -> M:
     "current",
     also={"layout.length"},
     having={CURRENT},
-    without={Trait.SINK_EMPTY, Trait.SINK_PAYLOAD, Trait.INTENT_EMPTY, Trait.INTENT_PAYLOAD},
+    without={
+        Trait.CURRENT_SEGMENT,
+        Trait.SINK_EMPTY,
+        Trait.SINK_PAYLOAD,
+        Trait.INTENT_EMPTY,
+        Trait.INTENT_PAYLOAD,
+    },
     touches={Aspect.LAYOUT},
 )
 def frames_range_end_current(manifest: M, dice: Dice) -> M:
@@ -470,7 +477,7 @@ def layout_gap(manifest: M, dice: Dice) -> M:
     """A range starts one byte late, and so do all after it."""
     number = dice.roll(0, min(len(current_places(manifest)) - 1, 255))
     field, part, index = current_places(manifest)[number]
-    start = getattr(getattr(manifest, field)[index], part).offset
+    start = getattr(items_of(manifest, field)[index], part).offset
     return relaid(manifest, start=start + 1, skip=number)
 
 
@@ -478,7 +485,7 @@ def layout_gap(manifest: M, dice: Dice) -> M:
 def layout_overlap(manifest: M, dice: Dice) -> M:
     """A range starts one byte early, and so do all after it."""
     places = current_places(manifest)
-    ranges = [getattr(getattr(manifest, field)[index], part) for field, part, index in places]
+    ranges = [getattr(items_of(manifest, field)[index], part) for field, part, index in places]
     number = index_of(ranges, lambda found: found.offset and found.length, dice)
     start = ranges[number].offset
     return relaid(manifest, start=start - 1, skip=number)

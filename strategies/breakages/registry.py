@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
@@ -11,9 +11,13 @@ from oracle import RULES, CheckpointManifest, Contract, Feature, Level, StateChu
 from oracle.constants import U64_MAX
 from strategies.dice import Dice
 from strategies.traits import Trait
+from strategies.view_logs import segments_of, with_segments
 
-Break = Callable[[CheckpointManifest, Dice], CheckpointManifest]
-"""Breaks a valid manifest that has the breakage's traits; the dice say where."""
+Break = Callable[..., CheckpointManifest]
+"""Breaks a valid manifest that has the breakage's traits; the dice say where.
+
+It takes the manifest and the dice, and where a number of the format matters the contract.
+"""
 
 
 class Aspect(Enum):
@@ -30,6 +34,8 @@ class Aspect(Enum):
     FRAME_KEYS = "which state the frames are of"
     OLDER_RANGES = "where frames lie in older objects"
     SINK_ENTRIES = "which sinks prepared and which had intents"
+    LOG_NAMES = "which view logs there are"
+    LOG_ROWS = "which rows of which partitions the segments of view logs have"
     OUTPUT = "the subscription output, of which the first fault counts"
 
 
@@ -43,6 +49,7 @@ class Breakage:
     to judge by from the manifest's own. Two breakages that have one of ``touches`` in common
     would undo each other. A ``heavy`` one makes a document of many megabytes. A
     ``divergent`` one is judged otherwise by the engines, as the ledger of known divergences says.
+    ``by_contract`` says that ``apply`` takes the contract, too.
     """
 
     name: str
@@ -55,6 +62,14 @@ class Breakage:
     key_groups: Callable[[int, Dice], int] | None
     heavy: bool
     divergent: bool
+    by_contract: bool
+
+    def broken(
+        self, manifest: CheckpointManifest, dice: Dice, contract: Contract
+    ) -> CheckpointManifest:
+        """*manifest* of *contract*, broken."""
+        more = (contract,) if self.by_contract else ()
+        return self.apply(manifest, dice, *more)
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -83,6 +98,7 @@ def breakage(
     key_groups: Callable[[int, Dice], int] | None = None,
     heavy: bool = False,
     divergent: bool = False,
+    by_contract: bool = False,
 ) -> Callable[[Break], Break]:
     """Register the decorated function as a way to break *rule*, and with it the rules *also*."""
     name = f"{rule}/{way}" if way else rule
@@ -105,6 +121,7 @@ def breakage(
             key_groups,
             heavy,
             divergent,
+            by_contract,
         )
         return apply
 
@@ -156,8 +173,29 @@ def with_list(manifest: CheckpointManifest, field: str, items: Iterable[Any]) ->
 def edit(
     manifest: CheckpointManifest, field: str, index: int, **changes: Any
 ) -> CheckpointManifest:
-    """*manifest* with fields of one item of a list changed."""
-    return with_list(manifest, field, with_item(getattr(manifest, field), index, **changes))
+    """*manifest* with fields of one of the :func:`items_of` a list changed."""
+    changed = with_item(tuple(items_of(manifest, field)), index, **changes)
+    return with_items(manifest, field, changed)
+
+
+VIEW_LOGS = "view_logs"
+
+
+def items_of(manifest: CheckpointManifest, field: str) -> Sequence[Any]:
+    """What ranges are of in one of the manifest's lists; of view logs these are the segments."""
+    if field == VIEW_LOGS:
+        return segments_of(manifest)
+    items: tuple[Any, ...] = getattr(manifest, field)
+    return items
+
+
+def with_items(
+    manifest: CheckpointManifest, field: str, items: Iterable[Any]
+) -> CheckpointManifest:
+    """*manifest* with other :func:`items_of` one of its lists; of segments, as many as it has."""
+    if field == VIEW_LOGS:
+        return with_segments(manifest, items)
+    return with_list(manifest, field, items)
 
 
 def swapped(items: tuple[Item, ...], dice: Dice) -> tuple[Item, ...]:
@@ -212,14 +250,15 @@ def rehomed(
 def rechunked(
     manifest: CheckpointManifest, old: StateChunkId, new: StateChunkId
 ) -> CheckpointManifest:
-    """*manifest* with the frames of the object *old* in *new* instead."""
-    return replace(
-        manifest,
-        state_frames=tuple(
-            replace(frame, chunk=new) if frame.chunk == old else frame
-            for frame in manifest.state_frames
-        ),
-    )
+    """*manifest* with the frames and segments of the object *old* in *new* instead."""
+    for field in ("state_frames", VIEW_LOGS):
+        moved = [
+            replace(item, chunk=new) if item.chunk == old else item
+            for item in items_of(manifest, field)
+        ]
+        if moved:
+            manifest = with_items(manifest, field, moved)
+    return manifest
 
 
 PAYLOAD_FIELDS = ("sink_artifact_intents", "prepared_sinks")
@@ -228,9 +267,10 @@ PAYLOAD_FIELDS = ("sink_artifact_intents", "prepared_sinks")
 def current_places(manifest: CheckpointManifest) -> list[tuple[str, str, int]]:
     """Every range in the current object in order: field of the list, field of the item, index."""
     places = [
-        ("state_frames", "range", index)
-        for index, frame in enumerate(manifest.state_frames)
-        if frame.chunk == manifest.current_chunk
+        (field, "range", index)
+        for field in ("state_frames", VIEW_LOGS)
+        for index, item in enumerate(items_of(manifest, field))
+        if item.chunk == manifest.current_chunk
     ]
     for field in PAYLOAD_FIELDS:
         places += [
@@ -249,11 +289,13 @@ def relaid(manifest: CheckpointManifest, start: int = 0, skip: int = 0) -> Check
     changes: dict[str, list[Any]] = {}
     cursor = start
     for field, part, index in current_places(manifest)[skip:]:
-        items = changes.setdefault(field, list(getattr(manifest, field)))
+        items = changes.setdefault(field, [])
+        if not items:
+            items += items_of(manifest, field)
         found = getattr(items[index], part)
         items[index] = replace(items[index], **{part: replace(found, offset=cursor)})
         cursor += found.length
     assert cursor <= U64_MAX, "the ranges do not fit"
     for field, items in changes.items():
-        manifest = with_list(manifest, field, items)
+        manifest = with_items(manifest, field, items)
     return replace(manifest, node_data=replace(manifest.node_data, object_length=cursor))

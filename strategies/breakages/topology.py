@@ -54,7 +54,7 @@ def participant_cluster(manifest: M, dice: Dice) -> M:
     return rehomed(manifest, participant_id=0)
 
 
-_NOT_OF_VNODES = {Trait.VNODE_FRAME, Trait.STREAM}
+_NOT_OF_VNODES = {Trait.VNODE_FRAME, Trait.LOG_SEGMENT, Trait.STREAM}
 
 
 @breakage(
@@ -74,7 +74,7 @@ def owned_empty(manifest: M, dice: Dice) -> M:
     "local",
     also={"local.topology"},
     having={Trait.LOCAL},
-    without={Trait.VNODE_FRAME},
+    without=_NOT_OF_VNODES,
     touches={Aspect.VNODES},
 )
 def owned_empty_local(manifest: M, dice: Dice) -> M:
@@ -205,7 +205,7 @@ def local_participant(manifest: M, dice: Dice) -> M:
     "local.topology",
     "missing-vnode",
     having={Trait.LOCAL, Trait.SEVERAL_VNODES},
-    without={Trait.VNODE_FRAME},
+    without=_NOT_OF_VNODES,
     touches={Aspect.VNODES},
 )
 def local_missing_vnode(manifest: M, dice: Dice) -> M:

@@ -33,9 +33,7 @@ def stage_of(document: bytes, contract: Contract = V10) -> Stage:
 def test_form_has_the_fields_of_the_model(contract: Contract) -> None:
     """A field of the model that the contract has is a field of the form, in the same order."""
     expected = [
-        one.name
-        for one in fields(CheckpointManifest)
-        if contract.has(one.metadata.get("feature"))
+        one.name for one in fields(CheckpointManifest) if contract.has(one.metadata.get("feature"))
     ]
     assert expected == list(manifest_form(contract).fields)
 
