@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -35,6 +38,17 @@ class _Lazy(click.Group):
         command = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; output that cannot be written is no finding, which 1 would mean."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # The interpreter must not try to write the rest when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):  # else whoever read the output has gone
+                click.echo(f"Error: could not finish: {error}", err=True)
+            ctx.exit(2)
 
 
 @click.command(cls=_Lazy)

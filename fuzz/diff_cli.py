@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -25,8 +25,9 @@ from fuzz.comparison import (
 )
 from fuzz.engines import DEFAULT_RELEASE, RELEASES, Engine, EngineUnavailable, StdioEngine, load
 from fuzz.engines.protocol import EngineVerdict
-from fuzz.ledger import divergences
+from fuzz.ledger import Divergence, divergences
 from oracle import Contract, DecodeError, Verdict
+from oracle.terminal import printable
 
 INDEX = "index.jsonl"
 DOCUMENT = "document"
@@ -46,11 +47,11 @@ def _key_groups(
 ) -> int | str | None:
     if value is None or value == DOCUMENT:
         return value
-    if not value.isdecimal() or not 1 <= int(value) <= oracle.MAX_KEY_GROUP_COUNT:
-        raise click.BadParameter(
-            f"{value!r} is neither in 1..={oracle.MAX_KEY_GROUP_COUNT} nor {DOCUMENT!r}"
-        )
-    return int(value)
+    most = oracle.MAX_KEY_GROUP_COUNT
+    # The length first: Python refuses to convert more digits than its limit allows.
+    if value.isdecimal() and len(value) <= len(str(most)) and 1 <= int(value) <= most:
+        return int(value)
+    raise click.BadParameter(f"{value!r:.80} is neither in 1..={most} nor {DOCUMENT!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ class _Report:
             return
         engine = f"{row['before']} -> {row['engine']}" if "before" in row else row["engine"]
         told = click.style(f"{outcome.value:9}", fg=_COLOURS.get(outcome, "red"))
-        click.echo(f"{told} {engine}  {row['file']}" + f"  {row['known'] or ''}".rstrip())
+        known = f"  {row['known']}" if row["known"] else ""
+        click.echo(f"{told} {printable(engine)}  {printable(row['file'])}{known}")
         if finding:
             self._details(row)
 
@@ -145,14 +147,15 @@ class _Report:
                 if count == _SHOWN_MESSAGES:
                     click.echo("        and more; see --format json")
                     break
-                click.echo(f"        {text if isinstance(text, str) else text['message']}")
+                message = text if isinstance(text, str) else text["message"]
+                click.echo(f"        {printable(message)}")
             if side.get("place"):
-                click.echo(f"        at {side['place']}")
+                click.echo(f"        at {printable(side['place'])}")
         differs = row["signature"]
         for title, key in ((before[0], "oracle"), ("engine", "engine")):
             if differs[key]:
-                click.echo(f"    only {title}: {', '.join(differs[key])}")
-        click.echo(f"    replay: {row['replay']}")
+                click.echo(f"    only {title}: {printable(', '.join(differs[key]))}")
+        click.echo(f"    replay: {printable(row['replay'])}")
 
     @property
     def status(self) -> int:
@@ -195,17 +198,20 @@ def _replay(file: str, key_groups: int, *engines: str) -> str:
     default=[DEFAULT_RELEASE],
     show_default=True,
     metavar="RELEASE|PATH",
-    help="A release, a directory with a checkout, or a program that speaks the stdio protocol. "
-    "With several, each is also compared with the first one of its format.",
+    help="A release, a directory with a checkout, or a program that speaks the protocol in "
+    "fuzz/engines/PROTOCOL.md. Can be given several times; each is then also compared with the "
+    "first one of its format.",
 )
 @click.option(
     "--key-groups",
     callback=_key_groups,
     metavar="N|document",
-    help="The expected key-group count: a number, or what each document says of itself. "
-    f"Without it, what an {INDEX} beside the document says; else as with 'document'.",
+    help="The key-group count (vnodes) to judge for: a number, or what each document says of "
+    f"itself. Without it, what an {INDEX} beside the document says; else as with 'document'.",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @click.argument(
     "paths",
     nargs=-1,
@@ -223,8 +229,10 @@ def diff(
 ) -> None:
     """Compare what the oracle and engines say of documents.
 
-    A directory stands for every .json file below it. Exits with 1 when something differs that the
-    ledger does not know, and with 2 when it could not compare.
+    A directory stands for every .json file below it. Releases and checkouts must be built first
+    (python -m fuzz engine build). One row for each document and engine goes to standard output,
+    with json one object a line. Exits with 0 when all agree or differ as the ledger of known
+    divergences says, with 1 when something else differs, and with 2 when it could not compare.
     """
     sides = [_side(name) for name in names]
     report = _Report(style)
@@ -234,7 +242,7 @@ def diff(
     except EngineUnavailable as error:
         raise CouldNotRun(str(error)) from error
     told = ", ".join(f"{count} {outcome.value}" for outcome, count in report.outcomes.items())
-    engines = ", ".join(side.release for side in sides)
+    engines = printable(", ".join(side.release for side in sides))
     total = report.outcomes.total()
     click.echo(f"{len(files)} documents on {engines}, {total} comparisons: {told}", err=True)
     context.exit(report.status)
@@ -274,7 +282,9 @@ def _side(name: str) -> _Side:
     program = Path(name)
     try:
         engine: Engine
-        if program.is_file() and os.access(program, os.X_OK):
+        if program.is_file():
+            if not os.access(program, os.X_OK):
+                raise CouldNotRun(f"{name} is no program; make it executable: chmod +x {name}")
             engine = StdioEngine([str(program.resolve())])
         else:
             engine = load(name)
@@ -285,20 +295,30 @@ def _side(name: str) -> _Side:
 
 def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
     for path in paths:
-        if path.is_file():
+        if not path.is_dir():
             yield path
             continue
-        below = sorted(file for file in path.rglob("*.json") if file.is_file())
+        # Not by a glob: it passes over what it may not look into.
+        below = sorted(
+            Path(directory, name)
+            for directory, _, names in os.walk(path, onerror=_cannot_read)
+            for name in names
+            if name.endswith(".json")
+        )
         if not below:
             raise CouldNotRun(f"there is no .json file below {path}")
         yield from below
+
+
+def _cannot_read(error: OSError) -> NoReturn:
+    raise CouldNotRun(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise CouldNotRun(f"{file} cannot be read: {error.strerror}") from error
+        _cannot_read(error)
 
 
 def listed_key_groups(directory: Path) -> Mapping[str, int]:
@@ -307,9 +327,9 @@ def listed_key_groups(directory: Path) -> Mapping[str, int]:
     if not file.is_file():
         return {}
     try:
-        rows = map(json.loads, filter(None, file.read_text("utf-8").split("\n")))
+        rows = map(json.loads, filter(None, _read(file).decode().split("\n")))
         counts = {row["file"]: int(row["key_groups"]) for row in rows}
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise CouldNotRun(f"{file} is not an index of documents: {error!r}") from error
     for name, count in counts.items():
         if not 1 <= count <= oracle.MAX_KEY_GROUP_COUNT:
@@ -323,7 +343,9 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @click.pass_context
 def check(context: click.Context, style: str) -> None:
     """Replay every known divergence on every release that is built.
@@ -335,7 +357,7 @@ def check(context: click.Context, style: str) -> None:
     if not engines:
         raise CouldNotRun("no release is built; run: python -m fuzz engine build")
     stale = False
-    for divergence in divergences():
+    for divergence in _entries():
         for contract, release in (
             (oracle.contract_named(name), release)
             for name, releases in divergence.releases.items()
@@ -345,7 +367,7 @@ def check(context: click.Context, style: str) -> None:
                 click.echo(f"{divergence.id}: not checked on {release}, it is not built", err=True)
                 continue
             for shape in divergence.shapes:
-                data = shape.path(contract).read_bytes()
+                data = _read(shape.path(contract))
                 found = compare(data, engines[release], shape.key_groups, contract)
                 holds = found.known == divergence.id and shape.matches(found.signature)
                 stale = stale or not holds
@@ -360,6 +382,13 @@ def check(context: click.Context, style: str) -> None:
                 }
                 _show(row, style)
     context.exit(int(stale))
+
+
+def _entries() -> tuple[Divergence, ...]:
+    try:
+        return divergences()
+    except ValueError as error:
+        raise CouldNotRun(str(error)) from error
 
 
 def _built(release: str) -> Engine | None:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzz.outcome import Signature
+from fuzz.outcome import Outcome, Signature
 from oracle import MAX_KEY_GROUP_COUNT, Contract, contract_named
 
 _HERE = Path(__file__).parent
@@ -87,9 +87,14 @@ def known_divergence(signature: Signature, release: str, contract: Contract) -> 
 
 
 def entries_of(content: Mapping[str, Any]) -> tuple[Divergence, ...]:
-    """The entries of a ledger as TOML has them; :class:`ValueError` when something is wrong."""
+    """The entries of a ledger as TOML has them, which may be none.
+
+    :class:`ValueError` when something is wrong.
+    """
     try:
-        entries = tuple(_divergence(**item) for item in content["divergence"])
+        if unknown := content.keys() - {"divergence"}:
+            raise ValueError(f"unknown tables {sorted(unknown)}")
+        entries = tuple(_divergence(**item) for item in content.get("divergence", ()))
         ids = [entry.id for entry in entries]
         if len(set(ids)) < len(ids):
             raise ValueError(f"an id is used twice in {ids}")
@@ -133,6 +138,9 @@ def _shape(
         raise ValueError(f"key_groups is {key_groups}, not in 1..={MAX_KEY_GROUP_COUNT}")
     if not oracle and not engine:
         raise ValueError("a shape without a reason on either side would cover too much")
+    names = {outcome.value for outcome in Outcome}
+    if not outcomes or not names.issuperset(outcomes):
+        raise ValueError(f"outcomes is {outcomes}, not some of {sorted(names)}")
     return Shape(
         frozenset(outcomes), tuple(sorted(oracle)), tuple(sorted(engine)), documents, key_groups
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 import click
@@ -16,7 +18,8 @@ from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
 
 CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2
 
-_TOLD = {CLEAN: "clean", FINDINGS: "FINDINGS", COULD_NOT_RUN: "could not run"}
+_NOTHING = "proves nothing"
+_TOLD = {CLEAN: "clean", FINDINGS: "FINDINGS", COULD_NOT_RUN: _NOTHING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,8 @@ def stores() -> list[Path]:
     """The real checkpoint directories that come with the project."""
     beside = ROOT / "stores"
     root = beside if beside.is_dir() else ROOT.parent / "tests" / "data" / "stores"
-    return sorted(path.parent for path in root.glob("*/checkpoint-deployment"))
-
-
-def manifests(store: Path) -> list[Path]:
-    """The manifests in a checkpoint directory."""
-    return sorted(store.glob("nodes/*/checkpoints/*/manifest.json"))
+    found = sorted(path.parent for path in root.glob("*/checkpoint-deployment"))
+    return [Path(os.path.relpath(path)) for path in found]
 
 
 @click.command()
@@ -74,12 +73,12 @@ def run(minutes: float, out: Path | None, engine: str, directories: tuple[Path, 
     steps.append(_fuzz("corpus", "verify", *against))
     for store in [*stores(), *directories]:
         steps.append(_oracle("audit", str(store)))
-        found = [str(path) for path in manifests(store)]
-        if usable and found:
-            steps.append(_fuzz("diff", *against, *found, shown=f"{store}/**/manifest.json"))
+        manifests = f"{store}/nodes/*/checkpoints/*/manifest.json"
+        if usable and glob(manifests):
+            steps.append(_fuzz("diff", *against, manifests))
     if usable:
         steps.append(_fuzz("campaign", *against, "--minutes", f"{minutes:g}", "--out", str(out)))
-    _summarise(steps, out if usable else None)
+    _summarise(steps, out / "report.html")
     statuses = {step.status for step in steps}
     sys.exit(FINDINGS if FINDINGS in statuses else max(statuses))
 
@@ -94,11 +93,11 @@ def _build(engine: str) -> Step:
     return Step(f"laminar-core {engine} is built", CLEAN, 0.0)
 
 
-def _fuzz(*words: str, shown: str | None = None) -> Step:
+def _fuzz(*words: str) -> Step:
     from fuzz.cli import main
 
     def command() -> object:
-        return main.main(list(words), prog_name="python -m fuzz", standalone_mode=False)
+        return main.main(_expanded(words), prog_name="python -m fuzz", standalone_mode=False)
 
     return _step(["python", "-m", "fuzz", *words], command)
 
@@ -109,9 +108,14 @@ def _oracle(*words: str) -> Step:
     return _step(["python", "-m", "oracle", *words], lambda: main(words))
 
 
+def _expanded(words: Sequence[str]) -> list[str]:
+    """*words* with each pattern replaced by the files that it stands for, as a shell does."""
+    return [name for word in words for name in sorted(glob(word)) or [word]]
+
+
 def _step(words: Sequence[str], command: Callable[[], object]) -> Step:
     """Run *command*, which is what the *words* run, and take note of its exit code."""
-    told = shlex.join(words)
+    told = " ".join(word if "*" in word else shlex.quote(word) for word in words)
     click.echo(click.style(f"$ {told}", bold=True), err=True)
     start = time.monotonic()
     try:
@@ -124,13 +128,12 @@ def _step(words: Sequence[str], command: Callable[[], object]) -> Step:
     return Step(told, status if isinstance(status, int) else CLEAN, time.monotonic() - start)
 
 
-def _summarise(steps: Sequence[Step], out: Path | None) -> None:
+def _summarise(steps: Sequence[Step], report: Path) -> None:
     click.echo()
     for step in steps:
-        click.echo(
-            f"{_TOLD.get(step.status, 'could not run'):13}  {step.seconds:6.1f} s  {step.words}"
-        )
-    if out is None:
-        click.echo("There was no engine: nothing was compared with one, and nothing was fuzzed.")
+        told = _TOLD.get(step.status, _NOTHING)
+        click.echo(f"{told:14}  {step.seconds:6.1f} s  {step.words}")
+    if report.is_file():
+        click.echo(f"report: {report.resolve()}")
     else:
-        click.echo(f"report: {(out / 'report.html').resolve()}")
+        click.echo("nothing was fuzzed, so there is no report; see above what to do")

@@ -6,6 +6,8 @@ import json
 import secrets
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,9 @@ from fuzz.engine_cli import Unavailable, progress
 from fuzz.engines.protocol import EngineUnavailable
 
 if TYPE_CHECKING:
+    from fuzz.runtime.execution import Tally
     from fuzz.runtime.search import Failure, Search
+    from fuzz.runtime.stores import Examiner
 
 
 @click.command()
@@ -41,12 +45,16 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
     The first call builds the program that runs it, which takes minutes. Exit code 0: nothing
     found; 1: a run failed; 2: could not run.
     """
+    from fuzz.runtime.search import Search
+
     if seed is None:
         seed = secrets.randbelow(2**32)
     start = time.monotonic()
     try:
-        search = _prepare(out)
-        failures = _replay(search, replay) if replay else _search(search, minutes, seed, style)
+        program, examiner = _prepare()
+        with _progress() as (tally, tell):
+            search = Search(program, examiner, out, tally, tell)
+            failures = _replay(search, replay) if replay else _search(search, minutes, seed)
     except EngineUnavailable as error:
         raise Unavailable(str(error)) from error
     summary = {} if replay else {"seed": seed}
@@ -66,20 +74,50 @@ _REPLAYS = 10
 """How often a run is carried out to see it fail again: when a process dies depends on luck."""
 
 
-def _prepare(out: Path) -> Search:
+# Without a terminal, one line of progress in this many seconds.
+_LINE_EVERY = 60.0
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Tally, Callable[[], None]]]:
+    """A tally, and what shows it on standard error: one live line, or a line now and then."""
+    from rich.console import Console
+
+    from fuzz.runtime.execution import Tally
+
+    tally = Tally()
+    console = Console(stderr=True)
+
+    def line() -> str:
+        runs, kills, audits = (tally.counts[what] for what in ("runs", "kills", "stores audited"))
+        return f"{runs:,} runs, {kills:,} kills, {audits:,} stores audited"
+
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield tally, lambda: status.update(line())
+        return
+    last = time.monotonic()
+
+    def tell() -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            click.echo(line(), err=True)
+
+    yield tally, tell
+
+
+def _prepare() -> tuple[Path, Examiner]:
     from fuzz.engines import load
     from fuzz.runtime.build import RELEASE, build
-    from fuzz.runtime.execution import Tally
-    from fuzz.runtime.search import Search
     from fuzz.runtime.stores import Examiner
 
     examiner = Examiner(load(RELEASE))
     with progress(f"laminar-db {RELEASE}") as report:
-        program = build(report)
-    return Search(program, examiner, out, Tally())
+        return build(report), examiner
 
 
-def _search(search: Search, minutes: float, seed: int, style: str) -> list[Failure]:
+def _search(search: Search, minutes: float, seed: int) -> list[Failure]:
     click.echo(f"runs from seed {seed}, for {minutes:g} minutes", err=True)
 
     def report(failure: Failure) -> None:

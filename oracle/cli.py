@@ -74,11 +74,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="manifest-oracle",
         description="What a LaminarDB checkpoint manifest is worth, by the rules of its format.",
-        epilog="Exit codes: 0 all is well, 1 something is not, 2 it could not be found out.",
+        epilog="Exit codes: 0 all is well, 1 something is not, 2 it could not be found out. "
+        "COMMAND --help tells more.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    check = _command(commands, "check", _check, "judge manifests")
+    check = _command(
+        commands,
+        "check",
+        _check,
+        "judge manifests",
+        "Says of each manifest whether it decodes and which rules it breaks; warnings tell what "
+        "a later stage of the engine would refuse, and change no verdict. Text has nothing on a "
+        "manifest without either; json has one object a line for each file.",
+        "Exit codes: 0 all are valid, 1 some are not, 2 a file cannot be read.",
+    )
     _add_contract(check)
     check.add_argument(
         "--key-groups",
@@ -91,37 +101,75 @@ def _parser() -> argparse.ArgumentParser:
     _add_format(check, "text", "json")
     check.add_argument("files", nargs="+", metavar="FILE", help="a manifest, or - for stdin")
 
-    rules = _command(commands, "rules", _rules, "list what is checked")
+    rules = _command(
+        commands,
+        "rules",
+        _rules,
+        "list what is checked",
+        "Every reason to reject a manifest, every rule and every hazard, of committed indexes, "
+        "cuts and stores, too: its id, the formats that it holds in, and when it fires.",
+    )
     _add_format(rules, "text", "json", "markdown")
 
-    encoding = _command(commands, "encode", _encode, "write a manifest in its canonical encoding")
+    encoding = _command(
+        commands,
+        "encode",
+        _encode,
+        "write a manifest in its canonical encoding",
+        "The bytes that the engine would write, on standard output, whether the manifest is valid "
+        "or not.",
+        "Exit codes: 0 it is written, 1 it does not decode, 2 it cannot be read.",
+    )
     _add_contract(encoding)
     encoding.add_argument("file", metavar="FILE", help="a manifest, or - for stdin")
 
-    digest = _command(commands, "digest", _digest, "print a digest that manifests carry")
+    digest = _command(
+        commands,
+        "digest",
+        _digest,
+        "print a digest that manifests carry",
+        "As 64 hexadecimal digits, of the bytes in FILE as they stand.",
+    )
     digest.add_argument(
         "domain",
         choices=_DIGESTS,
-        help="of the bytes of an object or a frame, a prepared sink's descriptor, or an intent",
+        help="bytes: of an object or a state frame; descriptor: of a prepared sink's payload; "
+        "intent: of a sink artifact intent's payload",
     )
     content = digest.add_mutually_exclusive_group(required=True)
     content.add_argument(
-        "--absent", action="store_true", help="of an absent payload, which has no file"
+        "--absent",
+        action="store_true",
+        help="of a descriptor or an intent without payload, and so without FILE",
     )
     content.add_argument("file", nargs="?", metavar="FILE", help="the payload, or - for stdin")
 
     add_audit(commands)
 
-    bench = _command(commands, "bench", _bench, "measure what a verdict costs")
+    bench = _command(
+        commands,
+        "bench",
+        _bench,
+        "measure what a verdict costs",
+        "Takes about half a minute, and needs some 500 MB of memory.",
+        "Exit codes: 0 every limit holds, 1 one is exceeded.",
+    )
     _add_format(bench, "text", "json")
     return parser
 
 
 def _command(
-    commands: Any, name: str, command: Callable[[argparse.Namespace], int], does: str
+    commands: Any,
+    name: str,
+    command: Callable[[argparse.Namespace], int],
+    does: str,
+    more: str,
+    epilog: str | None = None,
 ) -> argparse.ArgumentParser:
-    sentence = f"{does[0].upper()}{does[1:]}."
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=does, description=sentence)
+    description = f"{does[0].upper()}{does[1:]}. {more}"
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=does, description=description, epilog=epilog
+    )
     parser.set_defaults(command=command, parser=parser)
     return parser
 
@@ -132,13 +180,14 @@ def _add_contract(parser: argparse.ArgumentParser) -> None:
         type=_contract,
         default=V10,
         metavar="NAME",
-        help=f"the format: {', '.join(CONTRACTS)}, or a .toml file of facts (default: {V10.name})",
+        help=f"the manifests' format: {', '.join(CONTRACTS)}, or a .toml file of facts about "
+        f"another one, as oracle/facts.py describes it (default: {V10.name})",
     )
 
 
 def _add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument(
-        "--format", choices=formats, default=formats[0], help="(default: %(default)s)"
+        "--format", choices=formats, default=formats[0], help="of the output (default: %(default)s)"
     )
 
 

@@ -174,6 +174,7 @@ def _add(entry: Rule, check: FindingCheck) -> None:
 
 def _findings_of(entry: Rule, check: PlaceCheck) -> FindingCheck:
     def findings_of(subject: Subject) -> list[Finding]:
-        return [entry.at(pointer, message) for pointer, message in check(subject)]
+        places = [*check(subject)]
+        return [entry.at(*place) for place in places] if places else []
 
     return findings_of

@@ -334,6 +334,8 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
             assign(made, default)
         return made
 
+    steps = [(field.name, field.read.one, field.assign, field.absent) for field in plan]
+
     def from_object(value: JsonValue) -> Any:
         members = dict(value)
         if len(members) != len(value):
@@ -341,20 +343,20 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
         if not known.issuperset(members):
             raise _unknown_member(title, members, known)
         made = blank()
-        field = plan[0]
+        name = title
         try:
-            for field in plan:
-                if field.name in members:
-                    field.assign(made, field.read.one(members[field.name]))
-                elif field.absent is not REQUIRED:
-                    field.assign(made, field.absent)
+            for name, read, assign, absent in steps:
+                if name in members:
+                    assign(made, read(members[name]))
+                elif absent is not REQUIRED:
+                    assign(made, absent)
                 else:
                     break
             else:
                 return made
         except DecodeError as error:
-            raise error.inside(field.name) from None
-        raise DecodeError(Kind.MISSING, f"{title} must have the field {field.name!r}")
+            raise error.inside(name) from None
+        raise DecodeError(Kind.MISSING, f"{title} must have the field {name!r}")
 
     def from_array(value: JsonValue) -> Any:
         found = len(value) - len(tags)

@@ -37,6 +37,9 @@ def parse(data: bytes) -> JsonValue:
     SURROGATE or DEPTH. Time and memory are linear in the length of *data*.
     """
     text = _text(data)
+    # The scanner recurses in C, as deep as the interpreter lets it, and its stack has an end.
+    if sys.getrecursionlimit() > _SAFE_RECURSION_LIMIT and nests_too_deep(data):
+        raise too_deep()
     try:
         value = _scan(text)
     except json.JSONDecodeError as error:
@@ -60,6 +63,9 @@ def _text(data: bytes) -> str:
         raise DecodeError(Kind.BOM, "the document starts with a byte-order mark")
     return text
 
+
+# A quarter of what a stack of 8 MiB has room for.
+_SAFE_RECURSION_LIMIT = 10_000
 
 # Python refuses to convert more digits than its limit allows; below the limit its own conversion
 # is the fastest. Longer literals are out of every field's range, so only the first digits matter.
@@ -139,16 +145,17 @@ def _refuse_unpaired_surrogates(text: str) -> None:
 
 
 def nests_too_deep(data: bytes) -> bool:
-    """Whether arrays and objects nest deeper in the JSON document *data* than the engine reads.
+    """Whether arrays and objects nest deeper in the document *data* than the engine reads.
 
     No type of a manifest nests nearly as deep, so only a rejected document needs to be asked.
+    What is no JSON is taken for deep where its brackets make it so, in linear time, too.
     """
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     depths = accumulate(map(_STEPS.__getitem__, brackets))
     return max(depths, default=0) > MAX_JSON_DEPTH
 
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 

@@ -18,6 +18,7 @@ from oracle import (
     FrozenDict,
     Level,
     StateFrame,
+    ViewLogSegment,
     Vnode,
     encode,
     rules_of,
@@ -35,6 +36,7 @@ from strategies.breakages.subscription import certified, filled, with_segment
 from strategies.dice import Dice, dice
 from strategies.manifests import manifests
 from strategies.traits import Trait
+from strategies.view_logs import segments_of
 
 _BYTES_OF_DICE = 8
 
@@ -161,7 +163,12 @@ def empty_payload_of_intent(manifest: M, dice: Dice) -> M:
 
 @_danger(
     "hazard.empty-object",
-    without={Trait.CURRENT_FRAME, Trait.SINK_PAYLOAD, Trait.INTENT_PAYLOAD},
+    without={
+        Trait.CURRENT_FRAME,
+        Trait.CURRENT_SEGMENT,
+        Trait.SINK_PAYLOAD,
+        Trait.INTENT_PAYLOAD,
+    },
 )
 def empty_object(manifest: M, dice: Dice) -> M:
     """No bytes, with a digest of some."""
@@ -209,6 +216,57 @@ def range_overlap(manifest: M, dice: Dice) -> M:
     length = manifest.referenced_chunks[place].object_length + 2
     roomy = edit(manifest, "referenced_chunks", place, object_length=length)
     return _with_more_of(roomy, longer)
+
+
+def _with_more_rows(manifest: M, like: ViewLogSegment, **changes: Any) -> M:
+    """One segment more, with the payload of *like* but for *changes*, after all other rows."""
+    index = max(number for number, log in enumerate(manifest.view_logs) if log.segments)
+    log = manifest.view_logs[index]
+    last = log.segments[-1]
+    more = replace(
+        like,
+        partition=last.partition,
+        first_row=last.first_row + last.row_count,
+        row_count=1,
+        **changes,
+    )
+    entries = manifest.referenced_chunks
+    place = next(i for i, entry in enumerate(entries) if entry.chunk == like.chunk)
+    return replace(
+        edit(manifest, "referenced_chunks", place, ref_count=entries[place].ref_count + 1),
+        view_logs=with_item(manifest.view_logs, index, segments=(*log.segments, more)),
+    )
+
+
+def _older_segment(manifest: M, dice: Dice) -> ViewLogSegment:
+    segments, current = segments_of(manifest), manifest.current_chunk
+    return segments[index_of(segments, lambda segment: segment.chunk != current, dice)]
+
+
+@_danger(
+    "hazard.payload-conflict", "segment", having={Trait.OLDER_SEGMENT}, without={Trait.U64_ROWS}
+)
+def segment_payload_conflict(manifest: M, dice: Dice) -> M:
+    """Two segments of the same bytes with different digests."""
+    found = _older_segment(manifest, dice)
+    return _with_more_rows(manifest, found, sha256=another_sha256(found.sha256))
+
+
+@_danger(
+    "hazard.range-overlap",
+    "segment",
+    having={Trait.OLDER_SEGMENT},
+    without={Trait.U64_END, Trait.U64_ROWS},
+)
+def segment_range_overlap(manifest: M, dice: Dice) -> M:
+    """A segment that starts where another does and is one byte longer."""
+    found = _older_segment(manifest, dice)
+    entries = manifest.referenced_chunks
+    place = next(i for i, entry in enumerate(entries) if entry.chunk == found.chunk)
+    length = entries[place].object_length + 2
+    roomy = edit(manifest, "referenced_chunks", place, object_length=length)
+    longer = replace(found.range, length=found.range.length + 1)
+    return _with_more_rows(roomy, found, range=longer, sha256=another_sha256(found.sha256))
 
 
 @_danger("hazard.segment-key", having={Trait.SEGMENT})

@@ -145,7 +145,7 @@ def _vnode_counts(wished: Wishes) -> tuple[int, ...]:
         return (1,)
     counts: tuple[int, ...] = (1, 2, 3, 4, 1, 5, 8, 2, 16, 1, 4, 7, 3, 64, 256, 1, 8, 33, 12)
     if wished.allows(Trait.MAX_VNODES):
-        counts = (*counts, MAX_KEY_GROUP_COUNT, MAX_KEY_GROUP_COUNT)
+        counts = (*counts, MAX_KEY_GROUP_COUNT)
     least = 2 if wished.demands(Trait.SEVERAL_VNODES) else 1
     return tuple(count for count in counts if count >= least)
 

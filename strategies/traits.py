@@ -485,7 +485,11 @@ _IMPLIED = {
     Trait.SEVERAL_LOG_SEGMENTS: {Trait.LOG_SEGMENT},
     Trait.CURRENT_SEGMENT: {Trait.LOG_SEGMENT},
     Trait.OLDER_SEGMENT: {Trait.LOG_SEGMENT, Trait.OLDER_FRAME},
-    Trait.SEGMENT_OBJECT: {Trait.OLDER_SEGMENT, Trait.FOREIGN_OBJECT},
+    Trait.SEGMENT_OBJECT: {
+        Trait.OLDER_SEGMENT,
+        Trait.SEVERAL_OLDER_OBJECTS,
+        Trait.FOREIGN_OBJECT,
+    },
     Trait.EVENT_TIME: {Trait.LOG_SEGMENT},
     Trait.NO_EVENT_TIME: {Trait.LOG_SEGMENT},
     Trait.INSTANT: {Trait.EVENT_TIME},

@@ -63,6 +63,9 @@ def runs_of(choices: Choices, owned: Sequence[int], older: int) -> Runs:
     wished = choices.wished
     if not choices.has(Trait.VIEW_LOG):
         return []
+    fillable = _fillable(wished, older)
+    if not fillable and not wished.allows(Trait.EMPTY_VIEW_LOG):
+        return []
     kinds = _asked_logs(wished)
     several = len(kinds) > 1 or (_may_be_several(wished) and choices.has(Trait.SEVERAL_VIEW_LOGS))
     table = parts.hard_names(wished.without.intersection(NAME_TRAITS))
@@ -70,9 +73,16 @@ def runs_of(choices: Choices, owned: Sequence[int], older: int) -> Runs:
     names = parts.roster_of(choices, table, least, MAX_LOGS if several else 1)
     drawn = _Runs(choices, owned, older)
     return [
-        (name, drawn.of_log(kinds[index] if index < len(kinds) else None))
+        (name, drawn.of_log(kinds[index] if index < len(kinds) else None) if fillable else [])
         for index, name in enumerate(names)
     ]
+
+
+def _fillable(wished: Wishes, older: int) -> bool:
+    """Whether logs may have segments, with so many older objects."""
+    in_older = older > 0 and wished.allows(Trait.OLDER_SEGMENT)
+    in_any = in_older or wished.allows(Trait.CURRENT_SEGMENT)
+    return in_any and wished.allows(Trait.LOG_SEGMENT)
 
 
 def contradiction(wished: Wishes) -> str | None:
@@ -263,9 +273,7 @@ def retaining(manifest: CheckpointManifest, count: int, logs: int = 1) -> Checkp
         return tuple(
             entry
             if entry.payload is None
-            else replace(
-                entry, payload=replace(entry.payload, offset=entry.payload.offset + count)
-            )
+            else replace(entry, payload=replace(entry.payload, offset=entry.payload.offset + count))
             for entry in entries
         )
 

@@ -18,6 +18,7 @@ from typing import BinaryIO, NoReturn, TypeVar
 
 from fuzz.engines import wire
 from fuzz.engines.protocol import (
+    EngineError,
     EngineFailed,
     EngineRefused,
     EngineUnavailable,
@@ -25,7 +26,6 @@ from fuzz.engines.protocol import (
     EngineVerdict,
     ProgressClass,
 )
-from oracle import MAX_KEY_GROUP_COUNT
 
 T = TypeVar("T")
 
@@ -187,7 +187,7 @@ class StdioEngine:
             self._conversation = _Conversation(self._command)
             self._ender = weakref.finalize(self, self._conversation.end)
             return self._exchange(wire.DESCRIBE, {}, self._conversation, self._start_limit)
-        except (OSError, EngineFailed) as error:
+        except (OSError, EngineError, ValueError) as error:
             self.close()
             raise EngineUnavailable(
                 f"{' '.join(self._command)} does not start as an engine: {error}; "
@@ -227,6 +227,9 @@ class StdioEngine:
         except EngineFailed as failure:
             return EngineVerdict(failure.stage, (failure.message,), place=failure.place)
         except (EngineRefused, EngineUnsupported, ValueError) as error:
+            # Late: a process that fuzzes imports engines before the oracle, which it instruments.
+            from oracle import MAX_KEY_GROUP_COUNT
+
             if not 1 <= key_groups <= MAX_KEY_GROUP_COUNT:
                 raise
             return EngineVerdict("crash", (f"answered with an error, not with a verdict: {error}",))

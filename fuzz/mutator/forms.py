@@ -17,6 +17,7 @@ from uuid import UUID
 
 from oracle import CheckpointManifest, Contract
 from oracle.model import Bounds, Length
+from oracle.shapes import text_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,9 +141,10 @@ def _annotated(detail: Bounds | Length) -> Form:
 def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Struct:
     hints = get_type_hints(shape, include_extras=True)
     present = [one for one in fields(shape) if contract.has(one.metadata.get("feature"))]
+    names = {one.name: text_name(shape, one.name, contract) for one in present}
     return Struct(
         shape.__name__,
-        {one.name: _form(hints[one.name], contract) for one in present},
-        frozenset(one.name for one in present if one.default is not MISSING),
+        {names[one.name]: _form(hints[one.name], contract) for one in present},
+        frozenset(names[one.name] for one in present if one.default is not MISSING),
         tag,
     )

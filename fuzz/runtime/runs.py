@@ -167,10 +167,9 @@ def _step(fields: Mapping[str, Any]) -> Step:
 
 _KEYS = st.sampled_from("abcd")
 _VALUES = st.integers(-5, 100)
-# A checkpoint makes about 45 ordering calls and retention about 20 after it; a start makes 15
-# to 45, and to create a store takes as many again.
+# A checkpoint makes about 45 ordering calls and retention about 20 after it, a start about 25.
 _CHECKPOINT_CALLS = st.integers(0, 70)
-_START_CALLS = st.integers(0, 50)
+_START_CALLS = st.integers(0, 32)
 
 _OTHER_STEPS: st.SearchStrategy[Step] = st.one_of(
     st.builds(Settle),

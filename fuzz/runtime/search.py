@@ -61,6 +61,7 @@ class Search:
         examiner: examines stores.
         out: where failures are kept.
         tally: counts what is done.
+        progress: called after every run.
 
     """
 
@@ -68,6 +69,7 @@ class Search:
     examiner: Examiner
     out: Path
     tally: Tally
+    progress: Callable[[], None]
 
     def try_run(self, run: Run) -> Failure | None:
         """Carry out a run in a directory of its own, which is left only if the run fails."""
@@ -82,6 +84,8 @@ class Search:
         except BaseException:
             shutil.rmtree(directory)
             raise
+        finally:
+            self.progress()
         shutil.rmtree(directory)
         return None
 

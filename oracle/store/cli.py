@@ -28,8 +28,12 @@ def add_parser(subparsers: Any) -> None:
         description="Audit the checkpoint store of a stopped engine. Nothing is written. "
         "Exits with 0 when it is clean, 1 with findings, 2 when it cannot be read.",
     )
-    parser.add_argument("root", type=Path, help="the directory that holds nodes/ and the others")
-    parser.add_argument("--format", choices=[*_FORMATS], default="text")
+    parser.add_argument(
+        "root", type=Path, metavar="ROOT", help="the directory that holds nodes/ and the others"
+    )
+    parser.add_argument(
+        "--format", choices=[*_FORMATS], default="text", help="of the output (default: %(default)s)"
+    )
     parser.set_defaults(command=run, parser=parser)
 
 

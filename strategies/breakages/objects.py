@@ -84,7 +84,7 @@ def references_swapped(manifest: M, dice: Dice) -> M:
     return replace(manifest, referenced_chunks=swapped(manifest.referenced_chunks, dice))
 
 
-def _with_reference(manifest: M, index: int, chunk: StateChunkId) -> M:
+def with_reference(manifest: M, index: int, chunk: StateChunkId) -> M:
     """Give a reference and its frames another chunk."""
     moved = rechunked(manifest, manifest.referenced_chunks[index].chunk, chunk)
     return edit(moved, "referenced_chunks", index, chunk=chunk)
@@ -94,7 +94,7 @@ def _with_reference(manifest: M, index: int, chunk: StateChunkId) -> M:
 def references_zero(manifest: M, dice: Dice) -> M:
     """The first object is of checkpoint 0."""
     chunk = manifest.referenced_chunks[0].chunk
-    return _with_reference(manifest, 0, replace(chunk, checkpoint_id=0))
+    return with_reference(manifest, 0, replace(chunk, checkpoint_id=0))
 
 
 @breakage(
@@ -109,14 +109,14 @@ def references_same_checkpoint(manifest: M, dice: Dice) -> M:
     chunk = manifest.referenced_chunks[last].chunk
     own = manifest.participant_id
     if chunk.participant_id != own:
-        return _with_reference(manifest, last, replace(chunk, checkpoint_id=manifest.checkpoint_id))
+        return with_reference(manifest, last, replace(chunk, checkpoint_id=manifest.checkpoint_id))
     if own == U64_MAX:  # no participant comes after
         return (
-            _with_reference(manifest, last, replace(chunk, checkpoint_id=U64_MAX))
+            with_reference(manifest, last, replace(chunk, checkpoint_id=U64_MAX))
             if manifest.checkpoint_id < U64_MAX
             else references_zero(manifest, dice)
         )
-    return _with_reference(manifest, last, StateChunkId(own + 1, manifest.checkpoint_id))
+    return with_reference(manifest, last, StateChunkId(own + 1, manifest.checkpoint_id))
 
 
 @breakage("references.age", "newer", having={OLDER}, touches={Aspect.REFERENCES})
@@ -127,7 +127,7 @@ def references_newer(manifest: M, dice: Dice) -> M:
     last = len(manifest.referenced_chunks) - 1
     chunk = manifest.referenced_chunks[last].chunk
     later = dice.pick((manifest.checkpoint_id + 1, U64_MAX))
-    return _with_reference(manifest, last, replace(chunk, checkpoint_id=later))
+    return with_reference(manifest, last, replace(chunk, checkpoint_id=later))
 
 
 def _with_more(manifest: M, chunk: StateChunkId) -> M:

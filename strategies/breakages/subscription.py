@@ -57,14 +57,15 @@ def _with_output(manifest: M, **changes: Any) -> M:
     return replace(manifest, subscription_output=seal(replace(_output(manifest), **changes)))
 
 
-def _with_stream(manifest: M, index: int, **changes: Any) -> M:
+def with_stream(manifest: M, index: int, **changes: Any) -> M:
+    """*manifest* with fields of one stream changed, and sealed again."""
     return _with_output(manifest, streams=with_item(_output(manifest).streams, index, **changes))
 
 
 def certified(manifest: M, index: int, **changes: Any) -> M:
     """*manifest* with fields of one stream's certificate changed."""
     certificate = _output(manifest).streams[index].distribution_certificate
-    return _with_stream(manifest, index, distribution_certificate=replace(certificate, **changes))
+    return with_stream(manifest, index, distribution_certificate=replace(certificate, **changes))
 
 
 def _distributed(manifest: M, index: int, **changes: Any) -> M:
@@ -96,7 +97,7 @@ def with_segment(
     index = _stream_with_segments(manifest, dice)
     segments = _output(manifest).streams[index].segments
     place = dice.roll(0, len(segments) - 1)
-    return _with_stream(
+    return with_stream(
         manifest, index, segments=with_item(segments, place, **change(segments[place]))
     )
 
@@ -391,13 +392,13 @@ def _any_range(manifest: M, dice: Dice, index: int) -> int:
 
 def _with_range(manifest: M, index: int, place: int, **changes: Any) -> M:
     ranges = _output(manifest).streams[index].ranges
-    return _with_stream(manifest, index, ranges=with_item(ranges, place, **changes))
+    return with_stream(manifest, index, ranges=with_item(ranges, place, **changes))
 
 
 @breakage("subscription.ranges-order", "empty", having={Trait.STREAM})
 def ranges_empty(manifest: M, dice: Dice) -> M:
     """A stream has no range."""
-    return _with_stream(manifest, _any_stream(manifest, dice), ranges=())
+    return with_stream(manifest, _any_stream(manifest, dice), ranges=())
 
 
 @breakage("subscription.ranges-order", "repeated", having={Trait.STREAM})
@@ -405,7 +406,7 @@ def ranges_repeated(manifest: M, dice: Dice) -> M:
     """A partition has two ranges."""
     index = _any_stream(manifest, dice)
     ranges = _output(manifest).streams[index].ranges
-    return _with_stream(manifest, index, ranges=(ranges[0], *ranges))
+    return with_stream(manifest, index, ranges=(ranges[0], *ranges))
 
 
 @breakage("subscription.ranges-order", "swapped", having={Trait.STREAM})
@@ -414,7 +415,7 @@ def ranges_swapped(manifest: M, dice: Dice) -> M:
     index = _any_stream(manifest, dice)
     ranges = _output(manifest).streams[index].ranges
     last = replace(ranges[-1], partition=ranges[-1].partition + 1)
-    return _with_stream(manifest, index, ranges=(*ranges[:-1], last, ranges[-1]))
+    return with_stream(manifest, index, ranges=(*ranges[:-1], last, ranges[-1]))
 
 
 @breakage("subscription.partition-range", "range", having={Trait.STREAM})
@@ -436,7 +437,7 @@ def range_not_owned(manifest: M, dice: Dice) -> M:
     owned = set(manifest.owned_vnodes)
     others = [vnode for vnode in range(manifest.vnode_count) if vnode not in owned][:256]
     part = replace(_output(manifest).streams[index].ranges[0], partition=dice.pick(others))
-    return _with_stream(manifest, index, ranges=(part,))
+    return with_stream(manifest, index, ranges=(part,))
 
 
 @breakage("subscription.owner", "singleton", having={Trait.SINGLETON_STREAM, Trait.SEVERAL_VNODES})
@@ -465,7 +466,7 @@ def segments_repeated(manifest: M, dice: Dice) -> M:
     """A segment is listed twice."""
     index = _stream_with_segments(manifest, dice)
     segments = _output(manifest).streams[index].segments
-    return _with_stream(manifest, index, segments=(segments[0], *segments))
+    return with_stream(manifest, index, segments=(segments[0], *segments))
 
 
 @breakage("subscription.segments-order", "swapped", having={Trait.SEGMENT})
@@ -476,7 +477,7 @@ def segments_swapped(manifest: M, dice: Dice) -> M:
     first = segments[0].first_sequence
     early = replace(segments[0], first_sequence=first - 1) if first else segments[0]
     late = segments[0] if first else replace(segments[0], first_sequence=1)
-    return _with_stream(manifest, index, segments=(late, early, *segments[1:]))
+    return with_stream(manifest, index, segments=(late, early, *segments[1:]))
 
 
 @breakage(
@@ -490,7 +491,7 @@ def segments_left_over(manifest: M, dice: Dice) -> M:
     index = _stream_with_segments(manifest, dice)
     partition = _output(manifest).streams[index].segments[0].partition
     other = next(vnode for vnode in manifest.owned_vnodes if vnode != partition)
-    return _with_stream(
+    return with_stream(
         manifest,
         index,
         ranges=(NodePartitionRange(other, 0, 0),),
@@ -545,7 +546,7 @@ def segment_beyond_domain(manifest: M, dice: Dice) -> M:
     """The last segment is of a partition outside its stream's distribution."""
     index = _stream_with_segments(manifest, dice)
     segments = _output(manifest).streams[index].segments
-    return _with_stream(
+    return with_stream(
         manifest,
         index,
         segments=with_item(segments, len(segments) - 1, partition=manifest.vnode_count),
@@ -576,7 +577,7 @@ def segment_many_frames(manifest: M, dice: Dice) -> M:
     most = MAX_OUTPUT_FRAMES_PER_SEGMENT + 1
     last = segments[-1]
     end = min(last.first_sequence + most, U64_MAX)
-    return _with_stream(
+    return with_stream(
         manifest,
         index,
         segments=with_item(
@@ -617,7 +618,7 @@ def gap_of_segment(manifest: M, dice: Dice) -> M:
     index = _stream_with_segments(manifest, dice)
     segments = _output(manifest).streams[index].segments
     place = dice.roll(0, len(segments) - 1)
-    return _with_stream(manifest, index, segments=(*segments[:place], *segments[place + 1 :]))
+    return with_stream(manifest, index, segments=(*segments[:place], *segments[place + 1 :]))
 
 
 @breakage("subscription.segment-beyond", having={Trait.SEGMENT})
@@ -653,7 +654,7 @@ def filled(
         for number in range(count)
     )
     part = NodePartitionRange(template.partition, 0, count)
-    return _with_stream(manifest, index, ranges=(part,), segments=segments)
+    return with_stream(manifest, index, ranges=(part,), segments=segments)
 
 
 @breakage("subscription.segments-many", having={Trait.SEGMENT}, heavy=True)

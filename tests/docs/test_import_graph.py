@@ -1,6 +1,7 @@
 """The rooms depend on each other in one direction only, and no modules in a circle."""
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -78,3 +79,12 @@ def test_a_room_needs_nothing_but_the_standard_library(room: str) -> None:
         for need in needs
     }
     assert needs - {room} - sys.stdlib_module_names == set()
+
+
+def test_a_fuzzing_process_instruments_the_oracle() -> None:
+    """What starts it imports the oracle nowhere: that must happen under the instrumentation."""
+    program = "import sys, fuzz.campaign.worker, fuzz.targets.alone; print('oracle' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -9,8 +9,8 @@ from hypothesis.errors import InvalidArgument
 
 import oracle
 from oracle import (
+    CONTRACTS,
     V9,
-    V10,
     Contract,
     StateChunkId,
     checkpoint_artifact_intent_sha256,
@@ -20,8 +20,8 @@ from oracle import (
 from strategies import Checkpoint, Cut, DamageKind, Trait, checkpoints, cuts, damages
 from strategies.sampling import sample
 
-RELEASED = [V9, V10]
-contracts = pytest.mark.parametrize("contract", RELEASED, ids=[c.name for c in RELEASED])
+FORMATS = list(CONTRACTS.values())
+contracts = pytest.mark.parametrize("contract", FORMATS, ids=[c.name for c in FORMATS])
 
 DIGESTS = {
     "sink_artifact_intents": checkpoint_artifact_intent_sha256,

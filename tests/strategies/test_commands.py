@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 from click.testing import CliRunner
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fuzz.comparison import Outcome, compare
 from fuzz.engines import InProcessEngine
-from oracle import V9, V10, Contract, Kind, Stage, encode
+from oracle import V9, V10, VIEW_LOG, Contract, Kind, Stage, encode
 from strategies import (
     checkpoints,
     corruption_pairs,
@@ -21,8 +21,11 @@ from tests.engine.conftest import built_engine
 
 pytestmark = pytest.mark.engine
 
+# The stand-in is no engine; it is here to find this project's own slips.
 peers = pytest.mark.parametrize(
-    ("contract", "release"), [(V9, "0.30.0"), (V10, "0.33.0")], ids=["v9", "v10"]
+    ("contract", "release"),
+    [(V9, "0.30.0"), (V10, "0.33.0"), (VIEW_LOG, "stand-in")],
+    ids=["v9", "v10", "stand-in"],
 )
 
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 import oracle
-from oracle import V9, V10, Contract, Level, Stage
-from strategies.hazards import hazards
+from oracle import CONTRACTS, V9, Contract, Level, Stage
+from strategies import hazards
 from strategies.sampling import sample
 
-RELEASED = [V9, V10]
-contracts = pytest.mark.parametrize("contract", RELEASED, ids=[c.name for c in RELEASED])
+FORMATS = list(CONTRACTS.values())
+contracts = pytest.mark.parametrize("contract", FORMATS, ids=[c.name for c in FORMATS])
 
 
 @contracts
