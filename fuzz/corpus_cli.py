@@ -309,6 +309,27 @@ def seed(contract_name: str) -> None:
 
 
 @corpus.command()
+@click.option(
+    "--engine", "names", multiple=True, required=True, help="One of each contract; may be repeated."
+)
+def prune(names: tuple[str, ...]) -> None:
+    """Drop cases that show no more than another: same reason, flags and coverage of both sides."""
+    from fuzz.regression.minimal import redundant
+
+    try:
+        engines = [load(name) for name in names]
+    except EngineUnavailable as error:
+        raise CouldNotRun(str(error)) from None
+    cases = {case.id: case for case in _cases()}
+    dropped = [case for case, _ in redundant(list(cases.values()), engines)]
+    for case in dropped:
+        del cases[case.id]
+        case.path.unlink()
+    index.write(cases.values())
+    click.echo(f"{len(dropped)} of {len(cases) + len(dropped)} cases dropped", err=True)
+
+
+@corpus.command()
 @click.option("--one-file", is_flag=True, required=True, help="Everything as one JSON document.")
 def export(one_file: bool) -> None:
     """Write cases, their documents (base64) and the vectors to standard output."""

@@ -229,7 +229,7 @@ _WALKS = 3
 _BYTES_MORE = 64
 
 _COSTLY = ("subscription_output",)
-_LIGHTEN = 0.6
+_LIGHTEN = 0.85
 _SHORTEN = 0.8
 # More elements than this are seldom needed to break a rule of a list.
 _LONG = 16

@@ -12,9 +12,11 @@ from click.testing import CliRunner
 
 from corpora import ROOT
 from fuzz.corpus_cli import MOST_BYTES, corpus
+from fuzz.engines import load
 from fuzz.regression import index, schema, vectors
 from fuzz.regression.cases import LARGEST, Flag
 from fuzz.regression.coverage import rows
+from fuzz.regression.minimal import redundant
 from fuzz.regression.verify import drift, problems, problems_of
 from oracle import CONTRACTS
 
@@ -112,3 +114,19 @@ def test_coverage_command_fails_for_a_hole(monkeypatch: pytest.MonkeyPatch) -> N
     fewer = [case for case in CASES if case.kind != "bom"]
     monkeypatch.setattr("fuzz.corpus_cli._cases", lambda: fewer)
     assert CliRunner().invoke(corpus, ["coverage"]).exit_code == 1
+
+
+@pytest.mark.engine
+def test_engines_say_what_the_corpus_says() -> None:
+    """The production engine, on every case of its format."""
+    assert list(problems(CASES, [load("0.33.0")])) == []
+
+
+@pytest.mark.engine
+def test_corpus_is_minimal() -> None:
+    """No two cases have the same reason, flags and coverage on both sides."""
+    engine = load("0.33.0")
+    own = [case for case in CASES if case.contract == "v10"]
+    assert [(case.id, first.id) for case, first in redundant(own, [engine])] == []
+    twin = replace(own[0], id=f"{own[0].id}-twin")
+    assert [case.id for case, _ in redundant([*own, twin], [engine])] == [twin.id]

@@ -1,6 +1,8 @@
 """Oracle and production engine on the same documents, by way of `python -m fuzz diff`."""
 
+import errno
 import json
+import os
 import re
 import shutil
 import stat
@@ -203,6 +205,40 @@ def test_key_groups(documents: Path, tmp_path: Path) -> None:
     assert default["key_groups"] == 256
 
 
+def _closed_to(scandir: Callable[[str], Any], name: str) -> Callable[[str], Any]:
+    def scan(path: str) -> Any:
+        if Path(path).name == name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    return scan
+
+
+@pytest.mark.usefixtures("default_engine")
+def test_odd_files(documents: Path, tmp_path: Path) -> None:
+    """A pipe is read as a file is, and no name of a file reaches the terminal as it is."""
+    valid = documents / "cases" / "base_local.json"
+    odd = tmp_path / "a\n\x1b[31m\udcff.json"
+    shutil.copy(valid, odd)
+    result = diff(odd)
+    assert result.exit_code == 0
+    assert result.stdout == f"agree     0.33.0  {tmp_path}/a\\n\\x1b[31m\\udcff.json\n"
+    shell = f'cat {valid} | "{sys.executable}" -m fuzz diff /dev/stdin'
+    answer = subprocess.run(["sh", "-c", shell], cwd=ROOT, capture_output=True, check=False)
+    assert (answer.returncode, answer.stdout) == (0, b"agree     0.33.0  /dev/stdin\n")
+
+
+@pytest.mark.usefixtures("default_engine")
+def test_output_that_cannot_be_written(documents: Path) -> None:
+    """It is no disagreement: exit 2."""
+    shell = f'"{sys.executable}" -m fuzz diff {documents / "cases" / "base_local.json"} >/dev/full'
+    answer = subprocess.run(
+        ["sh", "-c", shell], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 2
+    assert answer.stderr == "Error: could not finish: [Errno 28] No space left on device\n"
+
+
 @pytest.mark.usefixtures("default_engine")
 @pytest.mark.parametrize(
     ("arguments", "told"),
@@ -211,9 +247,14 @@ def test_key_groups(documents: Path, tmp_path: Path) -> None:
         (["--key-groups", "0", "."], "1..=65535"),
         (["--key-groups", "65536", "."], "1..=65535"),
         (["--key-groups", "many", "."], "document"),
+        (["--key-groups", "9" * 5_000, "."], "1..=65535"),
+        (["--engine", "indexed/a.json", "."], "chmod +x indexed/a.json"),
         (["nowhere.json"], "does not exist"),
         (["empty"], "no .json file below"),
         (["indexed"], "is not an index"),
+        (["infinite"], "is not an index"),
+        (["dangling"], "dangling/a.json cannot be read: No such file"),
+        (["closed"], "closed/inside cannot be read: Permission denied"),
     ],
 )
 def test_could_not_run(
@@ -225,6 +266,15 @@ def test_could_not_run(
     Path("indexed").mkdir()
     Path("indexed/index.jsonl").write_text('{"file": "a.json"}\n')
     Path("indexed/a.json").write_text("{}")
+    Path("infinite").mkdir()
+    Path("infinite/index.jsonl").write_text('{"file": "a.json", "key_groups": Infinity}\n')
+    Path("infinite/a.json").write_text("{}")
+    Path("dangling").mkdir()
+    Path("dangling/a.json").symlink_to("nowhere")
+    Path("dangling/b.json").write_text("{}")
+    Path("closed/inside").mkdir(parents=True)
+    Path("closed/a.json").write_text("{}")
+    monkeypatch.setattr(os, "scandir", _closed_to(os.scandir, "inside"))  # root may read anything
     result = diff(*arguments)
     assert result.exit_code == 2
     assert told in result.stderr

@@ -88,6 +88,11 @@ for line in sys.stdin:
             result["messages"] = "none"
         elif order == "base64":
             result["canonical"] = "?"
+        elif order == "letters":
+            result["canonical"] = "\u00e9"
+        elif order in ("refused", "unsupported", "argument"):
+            del answer["result"]
+            answer["error"] = {"kind": order, "message": "not this one", "place": None}
         elif order == "id":
             answer["id"] += 1
         elif order == "bare":
@@ -155,6 +160,10 @@ def test_hang(faulty: StdioEngine) -> None:
         (b"member", "does not have exactly the members stage, messages, canonical, place"),
         (b"type", "'none' is not list"),
         (b"base64", "'?' is not base64"),
+        (b"letters", "'\u00e9' is not base64"),
+        (b"refused", "answered with an error, not with a verdict: not this one"),
+        (b"unsupported", "answered with an error, not with a verdict: not this one"),
+        (b"argument", "answered with an error, not with a verdict: not this one"),
         (b"id", "it does not answer request"),
         (b"bare", "it does not answer request"),
         (b"both", "it has neither a result nor an error beside its id"),
@@ -183,12 +192,16 @@ def test_failures_of_other_calls_are_raised(tmp_path: Path) -> None:
         engine.checkpoint_sha256(b"")
 
 
+REFUSAL = '{"id": 1, "error": {"kind": "refused", "message": "no licence left", "place": null}}'
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [
         (["/no/such/engine"], "No such file"),
         ([sys.executable, "-c", "import sys; sys.exit('no licence')"], "no licence"),
         ([sys.executable, "-c", "print('hello')"], "'hello'"),
+        ([sys.executable, "-c", f"input(); print({REFUSAL!r})"], "no licence left"),
         ([sys.executable, "-c", "import time; time.sleep(1000)"], "no answer within 0.5 s"),
     ],
 )

@@ -117,8 +117,16 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
     "id used twice": lambda c: c["divergence"].append(c["divergence"][0]),
     "no document": lambda c: _shape(c).update(documents={}),
     "no key groups": lambda c: _shape(c).update(key_groups=0),
+    "unknown outcome": lambda c: _shape(c).update(outcomes=["stages"]),
+    "no outcome": lambda c: _shape(c).update(outcomes=[]),
+    "unknown table": lambda c: c.update(divergences=[]),
     "covers everything": lambda c: _shape(c).update(oracle=[], engine=[]),
 }
+
+
+def test_ledger_may_be_empty() -> None:
+    """The day the last divergence is gone, the file has none."""
+    assert entries_of({}) == ()
 
 
 def test_sound_entry_is_read() -> None:

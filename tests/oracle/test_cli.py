@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oracle import CONTRACTS, RULES, Kind, cli, cuts, decode, encode, store
+from oracle import CONTRACTS, RULES, Kind, cli, contract_named, cuts, decode, encode, store
 from oracle.bench import LIMITS, Costs, Report
 from oracle.constants import MAX_CHECKPOINT_MANIFEST_BYTES
 from tests.oracle.documents import (
@@ -248,6 +248,94 @@ def test_bad_options(run: Any, arguments: list[str], told: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert told in err
+
+
+NONSENSE = [
+    ("base = [1]", "base must be one of v9, v10, view-log"),
+    ('base = "v8"', "base must be one of"),
+    ("deep = " + "[" * 100_000, "nests too deep"),
+    ("numbers = " + "9" * 5_000, "cannot be read as a file of facts"),
+    ("extra = 1", "unknown facts ['extra']"),
+    ("numbers = 5", "numbers must be a table"),
+    ("numbers.manifest_version = true", "positive integers"),
+    ("numbers.manifest_version = 0", "positive integers"),
+    ("numbers.vnode_count = 1", "positive integers called manifest_version"),
+    ("names = []", "names must be a table"),
+    ('names."Nothing.offset" = "x"', "'Nothing.offset' is no Type.field"),
+    ('names."ByteRange.start" = "x"', "'ByteRange.start' is no Type.field"),
+    ('names."Length.exactly" = "x"', "'Length.exactly' is no Type.field"),
+    ('names."ByteRange.offset" = 5', "must be a string"),
+    ('names."ByteRange.offset" = "length"', "two fields of ByteRange"),
+    ('names."Vnode.vnode" = "kind"', "two fields of Vnode"),
+    ("orders = 5", "orders must be a table"),
+    ("orders.ByteRange = 5", "orders.ByteRange must be a list of names"),
+    ('orders.ByteRange = "offset"', "orders.ByteRange must be a list of names"),
+    ('orders.ByteRange = ["offset"]', "orders.ByteRange must list offset, length"),
+    ('orders.ByteRange = ["offset", "length", "end"]', "must list offset, length"),
+    ('orders.Nothing = ["a"]', "'Nothing' is no type"),
+    ("orders.payloads = [1]", "orders.payloads must be a list of names"),
+    ('orders.payloads = ["state_frames"]', "orders.payloads must list"),
+    ('base = "v10"\norders.CheckpointManifest = ["view_logs"]', "must list version, "),
+]
+
+
+@pytest.mark.parametrize(("facts", "told"), NONSENSE)
+def test_nonsense_for_facts(
+    run: Any, files: dict[str, Path], tmp_path: Path, facts: str, told: str
+) -> None:
+    """A file that describes no format is told with its path and with what is wrong in it."""
+    path = tmp_path / "facts.toml"
+    path.write_text(facts)
+    code, out, err = run("check", "--contract", path, files["valid"])
+    assert (code, out) == (2, "")
+    assert told in err
+    assert str(path) in err
+
+
+def test_renamed_and_reordered_fields(run: Any, files: dict[str, Path], tmp_path: Path) -> None:
+    """Facts hold for both forms of a struct and for the canonical encoding, whatever the name."""
+    facts = tmp_path / "facts.toml"
+    facts.write_text(
+        'base = "v10"\n'
+        '[names]\n"StateFrame.sha256" = "100%s"\n'
+        '[orders]\nStateChunkId = ["checkpoint_id", "participant_id"]\n'
+    )
+    document = whole()
+    for frame in document["state_frames"]:
+        frame["100%s"] = frame.pop("sha256")
+        frame["chunk"] = [frame["chunk"]["checkpoint_id"], frame["chunk"]["participant_id"]]
+    files["valid"].write_bytes(text(document))
+    own = contract_named(str(facts))
+    files["valid"].write_bytes(encode(decode(text(document), own), own))
+    code, out, _ = run("check", "--contract", facts, "--key-groups", "document", files["valid"])
+    assert (code, out) == (0, "")
+    assert b'"100%s":"' in files["valid"].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("check - <&-", "standard input is closed"),
+        ("check {valid} >&-", "standard output is closed"),
+        ("check {invalid} >/dev/full", "could not finish"),
+        ("encode {valid} >/dev/full", "could not finish"),
+        ("rules >/dev/full", "could not finish"),
+    ],
+)
+def test_streams_that_do_not_work(files: dict[str, Path], command: str, told: str) -> None:
+    """They are no verdict: exit 2, and one line that says why."""
+    shell = f'"{sys.executable}" -m oracle {command.format(**files)}'
+    answer = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert told in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_without_standard_error(files: dict[str, Path]) -> None:
+    """What is for standard error does not get among the data."""
+    shell = f'"{sys.executable}" -m oracle check --format json {files["valid"]} 2>&-'
+    answer = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert [json.loads(line)["stage"] for line in answer.stdout.splitlines()] == ["invalid"]
 
 
 def test_hostile_names_stay_on_their_line(run: Any, tmp_path: Path) -> None:
