@@ -5,7 +5,7 @@
 # a disagreement raises an exception and a panic is caught, which libFuzzer keeps as any crash.
 # C code built with the sanitizer's flags would not load into a plain interpreter.
 unset CFLAGS CXXFLAGS RUSTFLAGS
-export CC=${CC:-cc} XDG_CACHE_HOME=$WORK/cache
+export XDG_CACHE_HOME=$WORK/cache
 
 project=$SRC/laminardb-manifest-oracle
 version=$(python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
@@ -38,11 +38,5 @@ exec "$here/python/bin/python3" -P -m "fuzz.targets.$(basename "$0")" "$@"
 END
   chmod +x "$OUT/$target"
   "${fuzz[@]}" fuzz.dictionary v10 > "$OUT/$target.dict"
-  rm -f "$OUT/${target}_seed_corpus.zip"
-  find "$project/corpora/cases/v10" -name '*.json' -print0 \
-    | xargs -0 python3 -c 'import sys, zipfile, hashlib, pathlib
-with zipfile.ZipFile(sys.argv[1], "a") as seeds:
-    for name in sys.argv[2:]:
-        document = pathlib.Path(name).read_bytes()
-        seeds.writestr(hashlib.sha256(document).hexdigest(), document)' "$OUT/${target}_seed_corpus.zip"
+  (cd "$project/corpora/cases" && python3 -m zipfile -c "$OUT/${target}_seed_corpus.zip" v10)
 done

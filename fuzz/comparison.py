@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 import oracle
+from fuzz.assumptions import contract_with_numbers_of, exports_view_logs
 from fuzz.engines.protocol import (
     Engine,
     EngineFailed,
@@ -67,12 +68,18 @@ _NO_RULES: frozenset[str] = frozenset()
 def contract_of(engine: Engine) -> Contract:
     """The contract that *engine* is held against, by the manifest format that it speaks.
 
-    :class:`ValueError` when there is none for it.
+    An engine that exports the constants of view logs is held against the format that is assumed,
+    with its own numbers. :class:`ValueError` when there is none for it.
     """
     for contract in CONTRACTS.values():
-        if contract.manifest_version == engine.manifest_version:
+        if contract.manifest_version == engine.manifest_version and contract.engines:
             return contract
-    raise ValueError(f"{engine.name} speaks format v{engine.manifest_version}, without a contract")
+    if exports_view_logs(engine):
+        return contract_with_numbers_of(engine)
+    raise ValueError(
+        f"{engine.name} speaks format v{engine.manifest_version}, without a contract; choose one "
+        f"with --contract: {', '.join(CONTRACTS)}, or a .toml file of facts"
+    )
 
 
 def compare(

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 import oracle
+from fuzz.assumptions import contradicted, contradicted_by_exports, exports_view_logs
 from fuzz.comparison import (
     Comparison,
     Outcome,
@@ -23,10 +24,18 @@ from fuzz.comparison import (
     contract_of,
     mapped,
 )
-from fuzz.engines import DEFAULT_RELEASE, RELEASES, Engine, EngineUnavailable, StdioEngine, load
+from fuzz.engines import (
+    DEFAULT_RELEASE,
+    RELEASES,
+    STAND_IN,
+    Engine,
+    EngineUnavailable,
+    StdioEngine,
+    load,
+)
 from fuzz.engines.protocol import EngineVerdict
 from fuzz.ledger import Divergence, divergences
-from oracle import Contract, DecodeError, Verdict
+from oracle import ASSUMPTIONS, CONTRACTS, Contract, DecodeError, Feature, Verdict, contract_named
 from oracle.terminal import printable
 
 INDEX = "index.jsonl"
@@ -58,7 +67,7 @@ def _key_groups(
 class _Side:
     """An engine with the name that it was asked for by, and the contract that it is held to."""
 
-    asked: str
+    asked: tuple[str, ...]
     engine: Engine
     contract: Contract
 
@@ -73,6 +82,7 @@ class _Report:
 
     style: str
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    contradicted: Counter[str] = field(default_factory=Counter)
 
     def comparison(self, file: str, key_groups: int, side: _Side, found: Comparison) -> None:
         """One document on one engine."""
@@ -91,7 +101,10 @@ class _Report:
             "oracle": expected,
             "engine_verdict": _verdict_row(found.engine, found.engine_rules),
         }
-        self._row(row, found.outcome, found.signature, [side.asked])
+        if found.is_finding and (ids := contradicted(found, side.contract)):
+            row["contradicts"] = list(ids)
+            self.contradicted.update(ids)
+        self._row(row, found.outcome, found.signature, side.asked)
 
     def engines(
         self,
@@ -117,16 +130,16 @@ class _Report:
             "before_verdict": before,
             "engine_verdict": after,
         }
-        self._row(row, signature.outcome, signature, [side.asked for side in sides])
+        self._row(row, signature.outcome, signature, (*sides[0].asked, *sides[1].asked))
 
     def _row(
-        self, row: dict[str, Any], outcome: Outcome, signature: Signature, engines: list[str]
+        self, row: dict[str, Any], outcome: Outcome, signature: Signature, asked: tuple[str, ...]
     ) -> None:
         self.outcomes[outcome] += 1
         finding = outcome not in _COLOURS
         if finding:
             row["signature"] = {"oracle": signature.oracle, "engine": signature.engine}
-            row["replay"] = _replay(row["file"], row["key_groups"], *engines)
+            row["replay"] = _replay(row["file"], row["key_groups"], *asked)
         if self.style == "json":
             click.echo(json.dumps(row))
             return
@@ -155,6 +168,8 @@ class _Report:
         for title, key in ((before[0], "oracle"), ("engine", "engine")):
             if differs[key]:
                 click.echo(f"    only {title}: {printable(', '.join(differs[key]))}")
+        for id in row.get("contradicts", ()):
+            click.echo(f"    contradicts {id}: {ASSUMPTIONS[id].statement}")
         click.echo(f"    replay: {printable(row['replay'])}")
 
     @property
@@ -183,10 +198,8 @@ def _verdict_row(verdict: EngineVerdict, rules: frozenset[str]) -> dict[str, Any
     }
 
 
-def _replay(file: str, key_groups: int, *engines: str) -> str:
-    words = ["python", "-m", "fuzz", "diff"]
-    for engine in engines:
-        words += ["--engine", engine]
+def _replay(file: str, key_groups: int, *asked: str) -> str:
+    words = ["python", "-m", "fuzz", "diff", *dict.fromkeys(asked)]
     return shlex.join([*words, "--key-groups", str(key_groups), file])
 
 
@@ -201,6 +214,13 @@ def _replay(file: str, key_groups: int, *engines: str) -> str:
     help="A release, a directory with a checkout, or a program that speaks the protocol in "
     "fuzz/engines/PROTOCOL.md. Can be given several times; each is then also compared with the "
     "first one of its format.",
+)
+@click.option(
+    "--contract",
+    "contract_name",
+    metavar="NAME",
+    help=f"The format: {', '.join(CONTRACTS)}, or a .toml file of facts. Without it, each "
+    "engine's own; of a format that no release speaks, view-log with the engine's numbers.",
 )
 @click.option(
     "--key-groups",
@@ -223,6 +243,7 @@ def _replay(file: str, key_groups: int, *engines: str) -> str:
 def diff(
     context: click.Context,
     names: tuple[str, ...],
+    contract_name: str | None,
     key_groups: int | str | None,
     style: str,
     paths: tuple[Path, ...],
@@ -234,9 +255,12 @@ def diff(
     with json one object a line. Exits with 0 when all agree or differ as the ledger of known
     divergences says, with 1 when something else differs, and with 2 when it could not compare.
     """
-    sides = [_side(name) for name in names]
+    contract = None if contract_name is None else _contract(contract_name)
+    sides = [_side(name, contract_name, contract) for name in names]
     report = _Report(style)
     files = list(_files(paths))
+    for side in sides:
+        _tell_exports(side)
     try:
         _compare_all(files, sides, key_groups, report)
     except EngineUnavailable as error:
@@ -245,6 +269,13 @@ def diff(
     engines = printable(", ".join(side.release for side in sides))
     total = report.outcomes.total()
     click.echo(f"{len(files)} documents on {engines}, {total} comparisons: {told}", err=True)
+    if report.contradicted:
+        counts = ", ".join(
+            f"{id} {report.contradicted[id]} times"
+            for id in ASSUMPTIONS
+            if id in report.contradicted
+        )
+        click.echo(f"contradicted: {counts}; see manifest-oracle rules", err=True)
     context.exit(report.status)
 
 
@@ -278,7 +309,26 @@ def document_key_groups(data: bytes, contract: Contract) -> int:
     return count or oracle.DEFAULT_KEY_GROUP_COUNT
 
 
-def _side(name: str) -> _Side:
+def _contract(name: str) -> Contract:
+    try:
+        return contract_named(name)
+    except ValueError as error:
+        raise CouldNotRun(str(error)) from error
+
+
+def _tell_exports(side: _Side) -> None:
+    """Say what is known of a format that no release speaks before any document is compared."""
+    if side.engine.release == STAND_IN:
+        click.echo("the stand-in is no engine: its word is no evidence about production", err=True)
+    elif side.contract.has(Feature.VIEW_LOGS) and exports_view_logs(side.engine):
+        name = printable(side.engine.name)
+        version = side.engine.manifest_version
+        click.echo(f"{name} speaks format v{version}, held against {side.contract.name}", err=True)
+        for found in contradicted_by_exports(side.engine):
+            click.echo(f"    contradicts {found.assumption}: {found.shown}", err=True)
+
+
+def _side(name: str, contract_name: str | None, contract: Contract | None) -> _Side:
     program = Path(name)
     try:
         engine: Engine
@@ -288,7 +338,10 @@ def _side(name: str) -> _Side:
             engine = StdioEngine([str(program.resolve())])
         else:
             engine = load(name)
-        return _Side(name, engine, contract_of(engine))
+        asked = [f"--engine={name}"]
+        if contract_name is not None:
+            asked.append(f"--contract={contract_name}")
+        return _Side(tuple(asked), engine, contract or contract_of(engine))
     except (EngineUnavailable, ValueError) as error:
         raise CouldNotRun(str(error)) from error
 
@@ -353,7 +406,8 @@ def check(context: click.Context, style: str) -> None:
     Exits with 1 when one does not happen on a release that it names, and with 2 when no release
     is built.
     """
-    engines = {release: engine for release in RELEASES if (engine := _built(release))}
+    names = (*RELEASES, STAND_IN)
+    engines = {release: engine for release in names if (engine := _built(release))}
     if not engines:
         raise CouldNotRun("no release is built; run: python -m fuzz engine build")
     stale = False
@@ -378,7 +432,7 @@ def check(context: click.Context, style: str) -> None:
                     "document": document,
                     "holds": holds,
                     "now": str(found.signature),
-                    "replay": _replay(document, shape.key_groups, release),
+                    "replay": _replay(document, shape.key_groups, f"--engine={release}"),
                 }
                 _show(row, style)
     context.exit(int(stale))

@@ -58,7 +58,7 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
     except EngineUnavailable as error:
         raise Unavailable(str(error)) from error
     summary = {} if replay else {"seed": seed}
-    summary |= {"seconds": round(time.monotonic() - start), **search.tally.counts}
+    summary |= {"seconds": round(time.monotonic() - start), **search.tally}
     if style == "json":
         found = [_as_json(failure) for failure in failures]
         click.echo(json.dumps({"counts": summary, "failures": found}, indent=2))
@@ -66,7 +66,7 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
         for failure in failures:
             click.echo(_as_text(failure))
         for what, count in summary.items():
-            click.echo(f"{what}: {count:,}")
+            click.echo(f"{what}: {count}")
     sys.exit(1 if failures else 0)
 
 
@@ -89,7 +89,7 @@ def _progress() -> Iterator[tuple[Tally, Callable[[], None]]]:
     console = Console(stderr=True)
 
     def line() -> str:
-        runs, kills, audits = (tally.counts[what] for what in ("runs", "kills", "stores audited"))
+        runs, kills, audits = (tally[what] for what in ("runs", "kills", "stores audited"))
         return f"{runs:,} runs, {kills:,} kills, {audits:,} stores audited"
 
     if console.is_terminal:

@@ -27,7 +27,7 @@ ByteMutation = Callable[[bytes, int], bytes]
 """Changes bytes without knowing what they are, within a length in bytes."""
 
 # Share of the time that large documents may take: while not every limit was tried once, and then.
-_FIRST_LARGE_SHARE = 0.2
+_FIRST_LARGE_SHARE = 0.25
 _LARGE_SHARE = 0.02
 _FIRST_LARGE_SECONDS = 8.0
 
@@ -229,7 +229,7 @@ _WALKS = 3
 _BYTES_MORE = 64
 
 _COSTLY = ("subscription_output",)
-_LIGHTEN = 0.85
+_LIGHTEN = 0.6
 _SHORTEN = 0.8
 # More elements than this are seldom needed to break a rule of a list.
 _LONG = 16

@@ -182,8 +182,8 @@ class Limits:
             lambda m: many_segments(m, segment, most + 1),
             lambda m: of_size(m, size + 1),
             lambda m: participants(m, roster),
-            lambda m: many_segments(m, segment, most),
             lambda m: of_size(m, size),
+            lambda m: many_segments(m, segment, most),
         ]
 
     @property

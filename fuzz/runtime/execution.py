@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.runtime.model import Attempt, Commit, Counts, Held, Model, Violation
@@ -32,15 +31,8 @@ _LINGER_SECONDS = 0.2
 """How long a process may take to die of what follows a checkpoint's answer."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What was done and seen, over one run or many; the keys are for people."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def add(self, what: str, count: int = 1) -> None:
-        """Count something."""
-        self.counts[what] += count
+Tally = Counter[str]
+"""What was done and seen, over one run or many; the keys are for people."""
 
 
 class Execution:
@@ -69,7 +61,7 @@ class Execution:
             Violation: the database, or its store, is not what it must be.
 
         """
-        self._tally.add("runs")
+        self._tally["runs"] += 1
         step, where = 0, "the start"
         try:
             if not isinstance(next(iter(self._steps), None), CrashInRecovery):
@@ -105,7 +97,7 @@ class Execution:
             case Push(source, rows):
                 self._model.push(source, rows)
                 self._runtime.ask("push", source=source, rows=[pushed(row) for row in rows])
-                self._tally.add("rows pushed", len(rows))
+                self._tally["rows pushed"] += len(rows)
             case Settle():
                 self._settle()
             case Checkpoint(wait):
@@ -170,8 +162,8 @@ class Execution:
         ended = self._runtime.kill()
         if ended != KILLED:
             raise Violation("died by itself", f"the process had ended with {ended}")
-        self._tally.add("kills")
-        self._tally.add(how)
+        self._tally["kills"] += 1
+        self._tally[how] += 1
         self._drain()
 
     def _crash_in_checkpoint(self, calls: int) -> None:
@@ -198,7 +190,7 @@ class Execution:
         self._drain()
         if ended != 0:
             raise Violation("died by itself", f"it was told to stop, and ended with {ended}")
-        self._tally.add("stops in order")
+        self._tally["stops in order"] += 1
 
     # Checkpoints
 
@@ -213,9 +205,9 @@ class Execution:
         attempt = self._asked.pop(request)
         if answer["committed"]:
             self._model.acknowledge(attempt, answer["checkpoint_id"])
-            self._tally.add("checkpoints acknowledged")
+            self._tally["checkpoints acknowledged"] += 1
         else:
-            self._tally.add(f"checkpoints that failed: {answer['error']}")
+            self._tally[f"checkpoints that failed: {answer['error']}"] += 1
 
     def _drain(self) -> None:
         """Take the answers that a dead process had still given."""
@@ -223,20 +215,20 @@ class Execution:
             try:
                 self._acknowledge(request)
             except Died:
-                self._tally.add("checkpoints without an answer")
+                self._tally["checkpoints without an answer"] += 1
             except Refused as refusal:
-                self._tally.add(f"checkpoints refused: {refusal}")
+                self._tally[f"checkpoints refused: {refusal}"] += 1
 
     # Audits and comparisons
 
     def _examine(self) -> tuple[Held, Commit]:
         """Audit the store, and say what it holds and what recovery starts at."""
         held = self._examiner.examine(self._store, self._pipeline.key_groups)
-        self._tally.add("stores audited")
-        self._tally.add("manifests judged", held.manifests)
+        self._tally["stores audited"] += 1
+        self._tally["manifests judged"] += held.manifests
         commit = self._model.stopped(held)
         if self._model.answer_was_lost(commit):
-            self._tally.add("commits whose answer was lost")
+            self._tally["commits whose answer was lost"] += 1
         return held, commit
 
     def _recover(self, held: Held, commit: Commit) -> None:
@@ -257,9 +249,9 @@ class Execution:
                         f"{source.name} in {bounds} explains {_told(readings)}",
                     )
         self._model.recovered(commit, found, held)
-        self._tally.add("recoveries compared")
+        self._tally["recoveries compared"] += 1
         if commit.checkpoint_id is None:
-            self._tally.add("recoveries of nothing")
+            self._tally["recoveries of nothing"] += 1
 
     def _settle(self) -> None:
         """Wait until every view shows everything."""

@@ -10,7 +10,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 ANSWER_SECONDS = 120.0
 """How long to wait for an answer; far beyond what the slowest request takes on a busy machine."""
@@ -48,12 +48,6 @@ class Runtime:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
 
     def send(self, do: str, **arguments: Any) -> int:
         """Send a request, and give the number by which its answer is received."""

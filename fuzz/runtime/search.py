@@ -139,7 +139,7 @@ class Search:
     def _unless(self, known: Container[str], failure: Failure | None) -> Failure | None:
         """A failure, unless one of its kind is known."""
         if failure is not None and failure.violation.kind in known:
-            self.tally.add(f"again: {failure.violation.kind}")
+            self.tally[f"again: {failure.violation.kind}"] += 1
             shutil.rmtree(failure.directory)
             return None
         return failure

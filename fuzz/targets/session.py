@@ -17,13 +17,13 @@ ORACLE_ERROR = "oracle-error"
 
 USUAL_KEY_GROUPS = frozenset((1, 2, 4, 16, 256, 65_535))
 DEFAULT_KEY_GROUPS = 4
-# A name and its number; or, in the array form, the deployment's id, the ABI and then the number.
-_VNODE_COUNT = re.compile(
-    rb'"vnode_count"\s*:\s*(\d{1,5})|"[-0-9a-fA-F]{36}"\s*,\s*2\s*,\s*(\d{1,5})'
-)
+_NAME = b'"vnode_count"'
+_NUMBER = re.compile(rb"\s*:\s*(\d{1,5})")
+# In the array form the count follows the deployment's id and the ABI.
+_IN_ARRAY = re.compile(rb'"[-0-9a-fA-F]{36}"\s*,\s*2\s*,\s*(\d{1,5})')
 
 # Encodings and digests are compared for one input in so many; verdicts for each.
-_DEEP_EVERY = 16
+_DEEP_EVERY = 32
 
 
 def key_groups_of(document: bytes) -> int:
@@ -32,8 +32,12 @@ def key_groups_of(document: bytes) -> int:
     A count is no part of a document, and replaying one must give the same verdict. So it is the
     first ``vnode_count`` that stands in it where that is a usual one, and else 4.
     """
-    match = _VNODE_COUNT.search(document)
-    count = int(match[1] or match[2]) if match else 0
+    place = document.find(_NAME)
+    if place < 0:
+        match = _IN_ARRAY.search(document)
+    else:
+        match = _NUMBER.match(document, place + len(_NAME))
+    count = int(match[1]) if match else 0
     return count if count in USUAL_KEY_GROUPS else DEFAULT_KEY_GROUPS
 
 

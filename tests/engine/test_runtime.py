@@ -81,7 +81,7 @@ def test_pushed_rows_survive_as_far_as_they_were_acknowledged(carry_out: Carry) 
         Kill(10, checkpoint=True),
         Stop(),
     )
-    tally = carry_out(Run(PUSHED, steps)).counts
+    tally = carry_out(Run(PUSHED, steps))
     assert tally["recoveries compared"] == 5
     assert tally["kills"] == 5
     assert tally["stores audited"] == 7
@@ -92,7 +92,7 @@ def test_pushed_rows_survive_as_far_as_they_were_acknowledged(carry_out: Carry) 
 def test_generated_rows_are_neither_lost_nor_counted_twice(carry_out: Carry) -> None:
     """Kills of a source that makes its rows again, under the strongest delivery guarantee."""
     steps = (Checkpoint(), Crash(30), Kill(30, checkpoint=True), Settle(), Checkpoint(), Kill(0))
-    assert carry_out(Run(GENERATED, steps)).counts["recoveries compared"] == 3
+    assert carry_out(Run(GENERATED, steps))["recoveries compared"] == 3
 
 
 def test_run_survives_json() -> None:

@@ -193,8 +193,8 @@ def test_limits_are_exact() -> None:
         ["subscription.segments-many"],
         ["subscription.too-large"],
         ["valid"],  # 129 participants
-        ["subscription.digest"],  # 65,536 segments, not sealed again
         ["valid"],  # 8 MiB
+        ["subscription.digest"],  # 65,536 segments, not sealed again
     ]
     assert limits.all_made
 

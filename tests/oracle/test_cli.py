@@ -20,6 +20,7 @@ from tests.oracle.documents import (
     EMPTY,
     Document,
     empty,
+    local,
     text,
     v9,
     view_logs,
@@ -300,15 +301,14 @@ def test_renamed_and_reordered_fields(run: Any, files: dict[str, Path], tmp_path
         '[names]\n"StateFrame.sha256" = "100%s"\n'
         '[orders]\nStateChunkId = ["checkpoint_id", "participant_id"]\n'
     )
-    document = whole()
+    document = local()
     for frame in document["state_frames"]:
         frame["100%s"] = frame.pop("sha256")
         frame["chunk"] = [frame["chunk"]["checkpoint_id"], frame["chunk"]["participant_id"]]
-    files["valid"].write_bytes(text(document))
     own = contract_named(str(facts))
     files["valid"].write_bytes(encode(decode(text(document), own), own))
-    code, out, _ = run("check", "--contract", facts, "--key-groups", "document", files["valid"])
-    assert (code, out) == (0, "")
+    answer = run("check", "--contract", facts, "--key-groups", "document", files["valid"])
+    assert answer[:2] == (0, "")
     assert b'"100%s":"' in files["valid"].read_bytes()
 
 
