@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING
 
 from fuzz.engines.protocol import Engine, EngineUnsupported
-from fuzz.outcome import Outcome
+from fuzz.outcome import Comparison, Outcome
 from oracle import (
     ASSUMPTIONS,
     RULES,
@@ -27,9 +26,6 @@ from oracle import (
     view_log_segment_limit,
 )
 from oracle.facts import contract_from_facts
-
-if TYPE_CHECKING:
-    from fuzz.comparison import Comparison
 
 # Where a contract has what an engine exports under a name of its own.
 _CONSTANTS = {

@@ -42,7 +42,7 @@ _CONTRACT = click.option(
     "--contract",
     "contract_name",
     metavar="NAME",
-    help="The contract; else the engine's own format's.",
+    help="A format's name or a .toml file of facts; else the engine's own.",
 )
 _KEY_GROUPS = click.option(
     "--key-groups",
@@ -64,11 +64,11 @@ def _engine(name: str) -> InProcessEngine:
 
 
 def _contract(name: str | None, engine: InProcessEngine) -> Contract:
+    from fuzz.campaign.contracts import contract_called
     from fuzz.comparison import contract_of
-    from oracle import contract_named
 
     try:
-        return contract_of(engine) if name is None else contract_named(name)
+        return contract_of(engine) if name is None else contract_called(name, engine)
     except ValueError as error:
         raise CouldNotRun(str(error)) from error
 
@@ -121,7 +121,7 @@ def campaign(
     plan = Plan(
         engine=engine_name,
         engine_name=engine.name,
-        contract=contract.name,
+        contract=contract_name or contract.name,
         target=target,
         minutes=min(minutes, _SELF_TEST_MINUTES) if self_test else minutes,
         workers=workers or len(os.sched_getaffinity(0)),
@@ -334,7 +334,9 @@ def minimise(directory: Path, engine_name: str, contract_name: str | None, targe
     engine = _engine(engine_name)
     contract = _contract(contract_name, engine)
     try:
-        before, after = corpora.minimise(directory, engine_name, contract.name, target)
+        before, after = corpora.minimise(
+            directory, engine_name, contract_name or contract.name, target
+        )
     except corpora.MinimiseFailed as error:
         raise CouldNotRun(str(error)) from error
     click.echo(f"{before:,} documents -> {after:,}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -25,7 +25,7 @@ from fuzz.engines.protocol import (
 )
 from fuzz.ledger import known_divergence
 from fuzz.messages import messages_of
-from fuzz.outcome import AGREEMENT, Outcome, Signature
+from fuzz.outcome import AGREEMENT, Comparison, Outcome, Signature
 from oracle import CONTRACTS, CheckpointManifest, Contract, Stage, Verdict
 
 __all__ = [
@@ -38,28 +38,6 @@ __all__ = [
     "contract_of",
     "mapped",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The oracle and an engine on one document.
-
-    ``engine_rules`` are the rules that the engine's messages stand for; where one text stands
-    for several rules and none of them is among the oracle's, their ids joined by ``|``.
-    ``known`` is the id of the divergence, when the outcome is ``KNOWN``.
-    """
-
-    oracle: Verdict
-    engine: EngineVerdict
-    engine_rules: frozenset[str]
-    outcome: Outcome
-    signature: Signature
-    known: str | None = None
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether someone should look at it: it is neither agreement nor known."""
-        return self.outcome is not Outcome.AGREE and self.outcome is not Outcome.KNOWN
 
 
 _NO_RULES: frozenset[str] = frozenset()

@@ -26,6 +26,7 @@ from typing import Any, get_type_hints
 import oracle
 from fuzz.campaign.canary import VARIABLE
 from fuzz.campaign.findings import Findings
+from fuzz.campaign.supervisor import HANG_SECONDS, MEMORY_MIB
 from fuzz.campaign.worker import Job
 from oracle import Contract, Level, model, rules_of
 
@@ -35,7 +36,12 @@ _ROOT = _SOURCE.parent
 _MODULES = ("kernels.py", "model.py", "subject.py", "rules")
 _TICK = 0.1
 
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT: dict[str, str] = {
+    "output.epoch -> checkpoint_id": "where epoch is 0 and checkpoint_id is not, they differ, "
+    "which is the other half of the condition",
+    "output.participant_id -> checkpoint_id": "a certificate cannot list participant 0, which is "
+    "the other half of the condition, and a checkpoint_id of 0 is an earlier fault",
+}
 """Why what some mutants change, by its text, changes no verdict."""
 
 
@@ -348,8 +354,8 @@ def hunt(
             flags=(
                 "-max_total_time=0",
                 "-entropic=0",
-                "-timeout=60",
-                "-rss_limit_mb=1024",
+                f"-timeout={HANG_SECONDS}",
+                f"-rss_limit_mb={MEMORY_MIB}",
                 str(room / "live"),
                 str(corpus.resolve()),
             ),

@@ -67,7 +67,7 @@ def mutants(
     with TemporaryDirectory() as room:
         if corpus is None:
             corpus = Path(room)
-            write_seeds(corpus, contract.name, seed)
+            write_seeds(corpus, contract, seed)
         results = []
         for result in _hunted(
             wanted, engine_name, contract.name, corpus, seconds, seed, workers or _cores()

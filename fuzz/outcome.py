@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from fuzz.engines.protocol import EngineVerdict
+from oracle import Verdict
 
 
 class Outcome(Enum):
@@ -51,3 +55,25 @@ class Signature(NamedTuple):
 
 
 AGREEMENT = Signature(Outcome.AGREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The oracle and an engine on one document.
+
+    ``engine_rules`` are the rules that the engine's messages stand for; where one text stands
+    for several rules and none of them is among the oracle's, their ids joined by ``|``.
+    ``known`` is the id of the divergence, when the outcome is ``KNOWN``.
+    """
+
+    oracle: Verdict
+    engine: EngineVerdict
+    engine_rules: frozenset[str]
+    outcome: Outcome
+    signature: Signature
+    known: str | None = None
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether someone should look at it: it is neither agreement nor known."""
+        return self.outcome is not Outcome.AGREE and self.outcome is not Outcome.KNOWN

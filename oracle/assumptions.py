@@ -56,7 +56,7 @@ _ENTRIES = (
         "MAX_CLUSTER_VIEW_LOG_SEGMENTS bounds the segments of one cluster cut; at about 285 "
         "encoded bytes a segment two cuts at the budget stay near 13 MiB",
         _DOCUMENTED,
-        "the exported constant, and `manifest-oracle rules` beside the measured sizes",
+        "the exported constant, and the sizes that `python -m strategies report` measures",
     ),
     Assumption(
         "D6",

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from oracle import cuts, store
+from oracle.assumptions import ASSUMPTIONS
 from oracle.constants import (
     DEFAULT_KEY_GROUP_COUNT,
     MAX_CHECKPOINT_MANIFEST_BYTES,
@@ -29,7 +30,7 @@ from oracle.digests import (
 from oracle.encoding import encode
 from oracle.errors import DecodeError, Kind
 from oracle.facts import contract_named
-from oracle.formats import CONTRACTS, V10, Contract
+from oracle.formats import CONTRACTS, V10, VIEW_LOG, Contract
 from oracle.registry import RULES, Finding, Level, Rule
 from oracle.store.cli import add_parser as add_audit
 from oracle.terminal import never_fail_to_print, printable
@@ -382,6 +383,7 @@ _HEADINGS = {
 _BEYOND_MANIFESTS = (Level.INDEX, Level.CUT, Level.STORE)
 _ALL_RULES = RULES | cuts.RULES | store.RULES
 _DECODE_HEADING = "Decode: the document is not a manifest"
+_ASSUMPTIONS_HEADING = f"Assumptions about {VIEW_LOG.name}: D is documented, A is a guess"
 
 
 def _entries(level: Level) -> list[Rule]:
@@ -410,10 +412,15 @@ def _listing_text() -> Iterator[str]:
                 yield f"    later: {rule.consequence}"
             if rule.assumption is not None:
                 yield f"    assumption {rule.assumption}"
+    yield f"\n{_ASSUMPTIONS_HEADING}\n"
+    for entry in ASSUMPTIONS.values():
+        yield f"{entry.id}\n    {entry.statement}"
+        yield f"    because: {entry.basis}"
+        yield f"    confirmed by: {entry.confirmed_by}"
 
 
 def _listing_json() -> Iterator[str]:
-    """One object a line, the kinds of decode rejections first."""
+    """One object a line: the kinds of decode rejections, the registry, and what is assumed."""
     for kind in Kind:
         yield json.dumps(
             {
@@ -440,6 +447,17 @@ def _listing_json() -> Iterator[str]:
                 "assumption": rule.assumption,
             }
         )
+    for entry in ASSUMPTIONS.values():
+        yield json.dumps(
+            {
+                "id": entry.id,
+                "level": "assumption",
+                "formats": [VIEW_LOG.name],
+                "statement": entry.statement,
+                "basis": entry.basis,
+                "confirmed_by": entry.confirmed_by,
+            }
+        )
 
 
 def _listing_markdown() -> Iterator[str]:
@@ -450,6 +468,12 @@ def _listing_markdown() -> Iterator[str]:
         titles = ["id", "formats", "fires when"]
         titles.append("what happens later" if level is Level.HAZARD else "unspecified while broken")
         yield from _table(titles, map(_row, _entries(level)))
+    yield f"\n### {_ASSUMPTIONS_HEADING}\n"
+    entries = ASSUMPTIONS.values()
+    yield from _table(
+        ["id", "statement", "because", "confirmed by"],
+        ([entry.id, entry.statement, entry.basis, entry.confirmed_by] for entry in entries),
+    )
 
 
 def _row(rule: Rule) -> list[str]:

@@ -277,6 +277,9 @@ class ChangelogMode(Enum):
     FULL_PARTITION_SNAPSHOT = "full_partition_snapshot"
     WEIGHTED_RETRACT_INSERT = "weighted_retract_insert"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class VnodePartitioned:

@@ -18,11 +18,13 @@ from oracle import (
     ByteRange,
     CheckpointManifest,
     Contract,
+    EventTimeBounds,
     NodePartitionRange,
     Vnode,
     encode,
 )
 from oracle.constants import (
+    I64_MAX,
     I64_MIN,
     MAX_OBJECT_KEY_BYTES,
     MAX_OPERATOR_ID_BYTES,
@@ -31,7 +33,7 @@ from oracle.constants import (
     U64_MAX,
 )
 from strategies.breakages.objects import with_reference
-from strategies.breakages.registry import edit
+from strategies.breakages.registry import VIEW_LOGS, edit
 from strategies.breakages.subscription import (
     certified,
     with_segment,
@@ -40,11 +42,13 @@ from strategies.breakages.subscription import (
 from strategies.dice import Dice, dice
 from strategies.manifests import manifests
 from strategies.traits import Trait
+from strategies.view_logs import filled_up, segments_of
 
 _BYTES_OF_DICE = 4
 
 M = CheckpointManifest
-Step = Callable[[M, Dice], M]
+Step = Callable[..., M]
+"""Takes the manifest and the dice, and where a number of the format matters the contract."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class _Bound:
     having: frozenset[Trait]
     without: frozenset[Trait]
     step: Step
+    by_contract: bool
 
 
 BOUNDS: dict[str, _Bound] = {}
@@ -80,11 +85,14 @@ def _bound(
     *,
     having: Iterable[Trait] = (),
     without: Iterable[Trait] = (),
+    by_contract: bool = False,
 ) -> Callable[[Step], Step]:
     assert rule in RULES, f"{rule} is no rule"
 
     def register(step: Step) -> Step:
-        BOUNDS[f"{rule}/{which}"] = _Bound(rule, frozenset(having), frozenset(without), step)
+        BOUNDS[f"{rule}/{which}"] = _Bound(
+            rule, frozenset(having), frozenset(without), step, by_contract
+        )
         return step
 
     return register
@@ -95,7 +103,8 @@ def boundaries(
 ) -> SearchStrategy[Boundary]:
     """Valid manifests at a bound, of all in *contract* or of those called *names*.
 
-    A loader that is off by one refuses them. Shrinks to the first of the bounds, in the smallest manifest that can stand there.
+    A loader that is off by one refuses them. Shrinks to the first of the bounds, in the smallest
+    manifest that can stand there.
     """
     known = [
         name
@@ -114,7 +123,8 @@ def _at(name: str, contract: Contract) -> SearchStrategy[Boundary]:
     bound = BOUNDS[name]
 
     def stepped(manifest: CheckpointManifest, rolled: Dice) -> Boundary:
-        return Boundary(name, bound.rule, bound.step(manifest, rolled), contract)
+        more = (contract,) if bound.by_contract else ()
+        return Boundary(name, bound.rule, bound.step(manifest, rolled, *more), contract)
 
     valid = manifests(contract, having=bound.having, without=bound.without)
     return st.builds(stepped, valid, dice(_BYTES_OF_DICE))
@@ -128,6 +138,7 @@ def _as_generated(manifest: M, dice: Dice) -> M:
 _bound("vnode-count", "most", having={Trait.MAX_VNODES})(_as_generated)
 _bound("fence.coverage", "participants", having={Trait.MAX_PARTICIPANTS})(_as_generated)
 _bound("frames.range-overflow", "last-byte", having={Trait.U64_END})(_as_generated)
+_bound("segments.rows", "last-row", having={Trait.U64_ROWS})(_as_generated)
 
 
 @_bound("timestamp", "first")
@@ -145,7 +156,10 @@ def deployment_id(manifest: M, dice: Dice) -> M:
 
 
 @_bound(
-    "owned-vnodes.domain", "last", having={Trait.CLUSTER}, without={Trait.VNODE_FRAME, Trait.STREAM}
+    "owned-vnodes.domain",
+    "last",
+    having={Trait.CLUSTER},
+    without={Trait.VNODE_FRAME, Trait.LOG_SEGMENT, Trait.STREAM},
 )
 def owned_last(manifest: M, dice: Dice) -> M:
     """The last vnode of the domain alone."""
@@ -183,7 +197,12 @@ def previous_checkpoint(manifest: M, dice: Dice) -> M:
     return with_reference(manifest, 0, replace(chunk, checkpoint_id=checkpoint_id))
 
 
-@_bound("frames.range-end", "exact", having={Trait.OLDER_FRAME}, without={Trait.U64_END})
+@_bound(
+    "frames.range-end",
+    "exact",
+    having={Trait.OLDER_FRAME},
+    without={Trait.U64_END, Trait.OLDER_SEGMENT},
+)
 def exact_end(manifest: M, dice: Dice) -> M:
     """An older object that ends where its last frame does."""
     chunk = manifest.referenced_chunks[0].chunk
@@ -250,3 +269,61 @@ def fullest_segment(manifest: M, dice: Dice) -> M:
     )
     part = NodePartitionRange(segment.partition, first, first + frames)
     return with_stream(manifest, 0, ranges=(part,), segments=(segment,))
+
+
+# --- view logs -------------------------------------------------------------------------------
+
+
+@_bound("view-logs.name", "shortest", having={Trait.VIEW_LOG}, without={Trait.SEVERAL_VIEW_LOGS})
+def shortest_view_name(manifest: M, dice: Dice) -> M:
+    """A name of one character, white space too."""
+    (log,) = manifest.view_logs
+    return replace(
+        manifest, view_logs=(replace(log, view_name=dice.pick(("\0", " ", "\U0010ffff"))),)
+    )
+
+
+@_bound("segments.partition-domain", "last", having={Trait.LOG_SEGMENT, Trait.LOCAL})
+def segment_of_last_partition(manifest: M, dice: Dice) -> M:
+    """A segment of the last vnode of the domain."""
+    last = len(segments_of(manifest)) - 1
+    return edit(manifest, VIEW_LOGS, last, partition=manifest.vnode_count - 1)
+
+
+@_bound(
+    "segments.gap", "anywhere", having={Trait.LOG_SEGMENT}, without={Trait.SEVERAL_LOG_SEGMENTS}
+)
+def rows_from_anywhere(manifest: M, dice: Dice) -> M:
+    """A partition's first segment starts at the last row but one that there can be."""
+    return edit(manifest, VIEW_LOGS, 0, first_row=U64_MAX - 1, row_count=1)
+
+
+@_bound("segments.event-time", "least", having={Trait.LOG_SEGMENT})
+def widest_event_time(manifest: M, dice: Dice) -> M:
+    """From the least instant that is not reserved, to itself or to the last."""
+    bounds = EventTimeBounds(I64_MIN + 1, dice.pick((I64_MIN + 1, I64_MAX)))
+    return edit(manifest, VIEW_LOGS, 0, event_time=bounds)
+
+
+@_bound("segments.range-overflow", "last-byte", having={Trait.OLDER_SEGMENT})
+def segment_of_last_byte(manifest: M, dice: Dice) -> M:
+    """A segment of the last byte that there can be, and so the shortest, in an older object."""
+    current = manifest.current_chunk
+    segments = segments_of(manifest)
+    index = next(i for i, segment in enumerate(segments) if segment.chunk != current)
+    entries = manifest.referenced_chunks
+    place = next(i for i, entry in enumerate(entries) if entry.chunk == segments[index].chunk)
+    roomy = edit(manifest, "referenced_chunks", place, object_length=U64_MAX)
+    return edit(roomy, VIEW_LOGS, index, range=ByteRange(U64_MAX - 1, 1))
+
+
+@_bound(
+    "segments.limit",
+    "most-participants",
+    having={Trait.MAX_PARTICIPANTS},
+    without={Trait.VIEW_LOG, Trait.U64_END},
+    by_contract=True,
+)
+def fullest_share(manifest: M, dice: Dice, contract: Contract) -> M:
+    """As many segments as a share among the most participants allows."""
+    return filled_up(manifest, contract)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from strategies.dice import Dice
-from strategies.traits import Trait, Wishes
+from strategies.traits import SMALL_RANGE, Trait, Wishes
 
 
 class Choices(Dice):
@@ -32,7 +32,8 @@ class Choices(Dice):
         if Trait.LARGE_RANGE in self.wished.without:
             return 1 + self.number(self.roll(0, 1))
         size = self.roll(0, most)
-        return 1 + self.number(size)
+        least = SMALL_RANGE if Trait.LARGE_RANGE in self.wished.having else 0
+        return least + 1 + self.number(size)
 
 
 @cache

@@ -16,6 +16,7 @@ from oracle import CONTRACTS, Contract, contract_named
 from strategies.bench import Accepts, Bench
 from strategies.bench import bench as measure
 from strategies.report import LEAST_SHARE, Report, report_on
+from strategies.sizes import DOCUMENTED_SEGMENT_BYTES, DOCUMENTED_TWO_CUTS_MIB, MIB, Sizes
 
 _contract = click.option(
     "--contract", default="v10", show_default=True, help=f"One of {', '.join(CONTRACTS)}."
@@ -83,6 +84,8 @@ def _show_report(found: Report) -> None:
     console.print(traits)
     sizes = ", ".join(f"{name} {size:,}" for name, size in found.sizes.items())
     console.print(f"bytes of canonical encoding: {sizes}")
+    if found.view_logs is not None:
+        _show_sizes(console, found.view_logs)
     rules = Table(title=f"rules that corruptions break, format {found.contract}")
     for column in ("rule", "ways", "fired", "alone", "wrong", "with"):
         rules.add_column(column, justify="left" if column in ("rule", "with") else "right")
@@ -97,6 +100,27 @@ def _show_report(found: Report) -> None:
             style="" if line.fired and not line.wrong else "red",
         )
     console.print(rules)
+
+
+def _show_sizes(console: Console, found: Sizes) -> None:
+    """D5's arithmetic: what is documented beside what the assumed fields come to."""
+    segment = ", ".join(f"{name} {size:,}" for name, size in found.segment.items())
+    console.print(f"bytes of a realistic view-log segment: {segment}")
+    console.print(f"documented: about {DOCUMENTED_SEGMENT_BYTES}")
+    cuts = Table(title="cuts that retain as many segments as they may, of such segments")
+    for column in ("participants", "segments", "a manifest, MiB", "two cuts, MiB", "fit in 16 MiB"):
+        cuts.add_column(column, justify="right")
+    for row in found.cuts:
+        cuts.add_row(
+            str(row.participants),
+            f"{row.segments:,}",
+            f"{row.manifest / MIB:.2f}",
+            f"{row.two_cuts / MIB:.2f}",
+            "yes" if row.fits else "no",
+            style="" if row.fits else "red",
+        )
+    console.print(cuts)
+    console.print(f"documented: two cuts at the budget near {DOCUMENTED_TWO_CUTS_MIB} MiB")
 
 
 @main.command()

@@ -42,7 +42,7 @@ from oracle import (
     checkpoint_artifact_intent_sha256,
     checkpoint_descriptor_sha256,
 )
-from oracle.constants import U64_MAX
+from oracle.constants import I64_MAX, U64_MAX
 from oracle.kernels import classify
 from strategies import parts, view_logs
 from strategies.choices import Choices
@@ -413,7 +413,8 @@ def _wished_states(
         states[-1] = (states[-1][0] or 0, False)
     watermark, idle = states[0]
     if wished.demands(Trait.NEGATIVE_WATERMARK) and (watermark is None or watermark >= 0):
-        watermark = ~(watermark or 0)
+        # Not of i64's maximum: the number below it is reserved.
+        watermark = ~min(watermark or 0, I64_MAX - 1)
     states[0] = (watermark, idle or wished.demands(Trait.IDLE_CHANNEL))
     if not wished.allows(Trait.WATERMARK) and classify(states).value is not None:
         first = next(index for index, (_, idle) in enumerate(states) if not idle)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from oracle import RULES, Contract, encode, judge
+from oracle import RULES, Contract, Feature, encode, judge
 from strategies.corruptions import breakages_of, corruptible_rules, corruptions, unspecified
 from strategies.manifests import manifests
 from strategies.sampling import sample
+from strategies.sizes import Sizes, sizes_of
 from strategies.traits import Trait
 
 LEAST_SHARE = 0.02
@@ -53,6 +54,7 @@ class Report:
     sizes: dict[str, int]
     traits: tuple[TraitRow, ...]
     rules: tuple[RuleRow, ...]
+    view_logs: Sizes | None = None
 
     @property
     def faults(self) -> list[str]:
@@ -69,7 +71,7 @@ class Report:
             for row in self.rules
             if row.wrong
         ]
-        return found
+        return found + ([] if self.view_logs is None else self.view_logs.faults)
 
 
 def report_on(
@@ -99,6 +101,7 @@ def report_on(
             if contract.has(trait.feature)
         ),
         rules=_rules(contract, each, start, progress),
+        view_logs=sizes_of(contract, examples, start) if contract.has(Feature.VIEW_LOGS) else None,
     )
 
 

@@ -503,6 +503,9 @@ _OPPOSITES = ({Trait.LOCAL, Trait.CLUSTER}, {Trait.ONE_VNODE, Trait.SEVERAL_VNOD
 _EXCLUSIVE = (*_OPPOSITES, {Trait.WATERMARK, Trait.UNINITIALIZED_CHANNEL})
 """Pairs of which a manifest has at most one."""
 
+_OF_A_RANGE = (Trait.CURRENT_FRAME, Trait.OLDER_FRAME, Trait.SINK_PAYLOAD, Trait.INTENT_PAYLOAD)
+"""Traits that come with a range each, simplest first."""
+
 _ONE_OF = (
     ({Trait.CURRENT_FRAME, Trait.OLDER_FRAME}, {Trait.WHOLE_FRAME, Trait.VNODE_FRAME}),
     (
@@ -521,7 +524,7 @@ _ONE_OF = (
     ),
     (
         {Trait.LARGE_RANGE},
-        {Trait.CURRENT_FRAME, Trait.OLDER_FRAME, Trait.SINK_PAYLOAD, Trait.INTENT_PAYLOAD},
+        {*_OF_A_RANGE},
     ),
     (
         {Trait.PREPARED_SINK},
@@ -570,7 +573,11 @@ def wishes(
             raise InvalidArgument(f"{trait!r} is not part of format {contract.name}")
     unwanted.update(trait for trait in Trait if not contract.has(trait.feature))
     _complete(wanted, unwanted)
+    if Trait.LARGE_RANGE in wanted and wanted.isdisjoint(_OF_A_RANGE):
+        wanted.update([trait for trait in _OF_A_RANGE if trait not in unwanted][:1])
+        _complete(wanted, unwanted)
     both = wanted & unwanted
+    both = both.union(*(pair for pair in _OPPOSITES if pair <= unwanted))
     if both:
         listed = ", ".join(sorted(map(repr, both)))
         raise InvalidArgument(

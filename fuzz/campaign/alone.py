@@ -76,16 +76,17 @@ def main() -> None:
     With ``reduce`` for the first of them, the document is made small before, in its file.
     """
     from fuzz.campaign.canary import plant_from_environment
+    from fuzz.campaign.contracts import contract_called
     from fuzz.comparison import compare
     from fuzz.engines import load
     from fuzz.reduce import reduce
     from fuzz.targets.session import disagreement
-    from oracle import contract_named
 
     what, path, key_groups, engine_name, contract_name = sys.argv[1:]
     plant_from_environment()
     document = Path(path).read_bytes()
-    engine, contract = load(engine_name), contract_named(contract_name)
+    engine = load(engine_name)
+    contract = contract_called(contract_name, engine)
     groups = int(key_groups)
     if what == "reduce":
         made = reduce(document, groups, engine, contract)

@@ -6,15 +6,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzz.campaign.files import corpus_name, write_quickly
 from fuzz.campaign.worker import Job
+
+if TYPE_CHECKING:
+    from oracle import Contract
 
 MOST_BYTES = 64 * 1024 * 1024
 """A corpus that is larger than this is minimised at the end of a campaign."""
 
 
-def write_seeds(corpus: Path, contract: str, seed: int) -> None:
+def write_seeds(corpus: Path, contract: Contract, seed: int) -> None:
     """Put the built-in seeds into *corpus*."""
     from fuzz.campaign.seeds import seeds
 
@@ -82,7 +86,7 @@ def minimise(corpus: Path, engine: str, contract: str, target: str) -> tuple[int
             findings=str(room / "findings"),
             state=str(room / "state.json"),
             current=str(room / "current"),
-            flags=("-merge=1", "-timeout=60", "-rss_limit_mb=1024", str(kept), str(corpus)),
+            flags=("-merge=1", "-timeout=60", "-rss_limit_mb=2048", str(kept), str(corpus)),
             program=str(program),
         )
         job.write(room / "job.json")

@@ -16,7 +16,7 @@ from fuzz.campaign.findings import Finding, Record
 from fuzz.campaign.plots import Line, plot
 from fuzz.campaign.supervisor import Campaign
 from fuzz.campaign.totals import NEVER_ALONE, RuleCounts, Totals, blindness, rule_ids
-from oracle import RULES, contract_named
+from oracle import RULES
 
 _SHOWN_BYTES = 4_000
 
@@ -77,7 +77,7 @@ class Report:
             RuleRow(
                 id, RULES[id].statement, self.total.rules.get(id, RuleCounts()), NEVER_ALONE.get(id)
             )
-            for id in rule_ids(contract_named(self.campaign.plan.contract))
+            for id in rule_ids(self.campaign.contract)
         ]
 
 
@@ -85,8 +85,7 @@ def report_of(campaign: Campaign) -> Report:
     """Everything about *campaign*, read from its directory."""
     total = campaign.totals()
     rows = [_row(finding, total, campaign) for finding in campaign.findings]
-    contract = contract_named(campaign.plan.contract)
-    blind = blindness(total, campaign.moments, contract, campaign.plan.target)
+    blind = blindness(total, campaign.moments, campaign.contract, campaign.plan.target)
     return Report(campaign, total, rows, blind)
 
 
@@ -94,7 +93,7 @@ def _row(finding: Finding, total: Totals, campaign: Campaign) -> Row:
     best = finding.best
     path = finding.directory / best.document
     words = ["python", "-m", "fuzz"]
-    options = ["--engine", campaign.plan.engine, "--contract", best.contract]
+    options = ["--engine", campaign.plan.engine, "--contract", campaign.plan.contract]
     groups = [] if best.key_groups is None else ["--key-groups", str(best.key_groups)]
     text = finding.document(best).decode("utf-8", "backslashreplace")
     return Row(
@@ -196,7 +195,7 @@ def _template(name: str, report: Report) -> str:
         plan=report.campaign.plan,
         total=report.total,
         last=moments[-1],
-        contract=contract_named(report.campaign.plan.contract),
+        contract=report.campaign.contract,
         version=_version(),
         coverage=coverage,
         rate=rate,

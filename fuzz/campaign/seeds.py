@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fuzz.mutator import Mutator
 from fuzz.regression.index import read
-from oracle import contract_named
+from oracle import Contract
 
 _MADE = 32
 # Larger documents cost so much for each input that they would take most of the time.
 _LARGEST = 100_000
 
 
-def seeds(contract: str, seed: int) -> list[bytes]:
+def seeds(contract: Contract, seed: int) -> list[bytes]:
     """The regression corpus of *contract*, and a few small valid documents besides."""
-    documents = [case.path.read_bytes() for case in read() if case.contract == contract]
-    made = Mutator(contract_named(contract), seed).seeds(_MADE)
+    documents = [case.path.read_bytes() for case in read() if case.contract == contract.name]
+    made = Mutator(contract, seed).seeds(_MADE)
     return [*(document for document in documents if len(document) <= _LARGEST), *made]

@@ -14,18 +14,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fuzz.campaign import corpus as corpora
+from fuzz.campaign.contracts import contract_called
 from fuzz.campaign.current import read_current
 from fuzz.campaign.files import as_json, read_json, write_quickly, write_whole
 from fuzz.campaign.findings import Findings, Origin
 from fuzz.campaign.totals import Moment, Totals, totals
 from fuzz.campaign.worker import Job
 from fuzz.dictionary import dictionary
+from fuzz.engines import load
 from fuzz.targets.session import Disagreement
-from oracle import contract_named
+from oracle import Contract
 
 HANG_SECONDS = 60
 """An input that takes longer is a hang."""
-MEMORY_MIB = 1024
+MEMORY_MIB = 2048
 """A worker that takes more is stopped."""
 
 _TICK = 0.5
@@ -73,6 +75,11 @@ class Campaign:
     seconds: float = 0.0
     moments: list[Moment] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def contract(self) -> Contract:
+        """The contract that it goes by."""
+        return contract_called(self.plan.contract, load(self.plan.engine))
 
     @property
     def findings(self) -> Findings:
@@ -154,7 +161,7 @@ class Supervisor:
             corpora.adopt(self._live, plan.corpus, self._adopted)
             self._left_behind = sorted(campaign.states.glob("*.current"))
         self._seed_corpus()
-        text = dictionary(contract_named(plan.contract))
+        text = dictionary(self.campaign.contract)
         write_quickly(self._dictionary, text.encode())
 
     @property
@@ -180,7 +187,7 @@ class Supervisor:
     def _seed_corpus(self) -> None:
         """Put the built-in seeds into a corpus that has nothing."""
         if not any(self._plan.corpus.iterdir()):
-            corpora.write_seeds(self._plan.corpus, self._plan.contract, self._plan.seed)
+            corpora.write_seeds(self._plan.corpus, self.campaign.contract, self._plan.seed)
 
     # --- workers -----------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ NEVER_ALONE = {
     "subscription.participant": "the output's participant and certificate are the manifest's, or "
     "subscription.cut hides it: fence.coverage breaks with it",
     "frames.vnode-domain": "a vnode beyond the domain is not owned, or owned-vnodes.domain breaks",
+    "segments.partition-domain": "a partition beyond the domain is not owned, or "
+    "owned-vnodes.domain breaks",
     "intents.order": "the roster must be the sinks': sinks.order or intents.roster breaks with it",
     "intents.name": "the roster must be the sinks': sinks.name or intents.roster breaks with it",
     "intents.unknown": "the roster must be the sinks': sinks.unknown or intents.roster breaks",

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from fuzz.campaign.supervisor import Campaign
 from fuzz.campaign.totals import Moment, Totals
-from oracle import contract_named
 
 _LINE_EVERY = 60.0
 _SHOWN = 8
@@ -54,7 +53,7 @@ class View:
 
 def _line(campaign: Campaign, total: Totals) -> str:
     now = campaign.moments[-1]
-    unseen = len(total.unseen(contract_named(campaign.plan.contract)))
+    unseen = len(total.unseen(campaign.contract))
     return (
         f"{_minutes(now.seconds)}: {total.inputs:,} inputs, {_rate(campaign.moments):,.0f}/s, "
         f"coverage oracle {total.oracle_coverage:,} engine {total.engine_coverage:,}, "
@@ -72,7 +71,7 @@ def _picture(campaign: Campaign, total: Totals) -> RenderableType:
     table.add_row("decoded, valid", f"{_share(total.decoded, total)}, {_share(total.valid, total)}")
     table.add_row("coverage", f"oracle {total.oracle_coverage:,}  engine {total.engine_coverage:,}")
     table.add_row("corpus", f"{now.corpus:,} documents")
-    contract = contract_named(plan.contract)
+    contract = campaign.contract
     for title, rules in (
         ("rules not seen", total.unseen(contract)),
         ("not seen alone", total.never_alone(contract)),

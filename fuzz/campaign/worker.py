@@ -83,11 +83,11 @@ class Worker:
 
     def _make_session(self, coverage: OracleCoverage) -> Session:
         from fuzz.campaign.canary import plant_from_environment
+        from fuzz.campaign.contracts import contract_called
         from fuzz.targets.session import Session
-        from oracle import contract_named
 
         engine = load_visible(self._job.engine)
-        contract = contract_named(self._job.contract)
+        contract = contract_called(self._job.contract, engine)
         plant_from_environment()
         findings = Findings(Path(self._job.findings))
         origin = Origin(

@@ -21,6 +21,7 @@ from fuzz.mutator.mutations import Mutations, Place, copied
 from fuzz.mutator.respell import respell
 from fuzz.mutator.seal import Manifest, Sealer
 from fuzz.mutator.values import Values
+from fuzz.mutator.view_logs import VIEW_LOG_BREAKS
 from oracle import V10, Contract
 
 ByteMutation = Callable[[bytes, int], bytes]
@@ -45,12 +46,12 @@ class Mutator:
         self._sealer = Sealer(contract, self._values)
         self._bytewise = bytewise or self._some_byte
         known = self._form.fields.keys()
-        self._breaks = [one for one in BREAKS if known >= {*one.needs}]
-        self._limits = self._limits_of(self._form)
+        self._breaks = [one for one in [*BREAKS, *VIEW_LOG_BREAKS] if known >= {*one.needs}]
+        self._limits = self._limits_of(contract, self._form)
         self._started = time.monotonic()
         self._large_seconds = 0.0
 
-    def _limits_of(self, form: Struct) -> Limits | None:
+    def _limits_of(self, contract: Contract, form: Struct) -> Limits | None:
         output = form.fields.get("subscription_output")
         if output is None:
             return None
@@ -62,7 +63,7 @@ class Mutator:
         segments = streams.item.fields["segments"]
         assert isinstance(segments, Items)
         assert isinstance(segments.item, Struct)
-        return Limits(segments.item, self.with_output)
+        return Limits(contract, segments.item, self.with_output)
 
     # --- whole manifests ---------------------------------------------------------------------
 

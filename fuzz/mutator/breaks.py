@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fuzz.mutator.documents import Tree
 from fuzz.mutator.forms import Entries, Form, Items, Maybe, Struct
-from fuzz.mutator.seal import Manifest, reseal_output
+from fuzz.mutator.seal import Manifest, relay, reseal_output
 from fuzz.mutator.values import Values
 from oracle.constants import (
     I64_MIN,
@@ -50,6 +50,8 @@ def prepare(manifest: Manifest, needs: tuple[str, ...], form: Struct, values: Va
                 items.append(_numbered(values.ordinary(wanted.item, name), number))
         elif isinstance(wanted, Entries) and not manifest[name]:
             manifest[name] = {"a": values.ordinary(wanted.value)}
+    if "view_logs" in needs:
+        _prepare_view_logs(manifest, form.fields["view_logs"], values)
     if "referenced_chunks" in needs:
         _prepare_references(manifest)
 
@@ -58,7 +60,7 @@ def _numbered(item: Tree, number: int) -> Tree:
     """*item* under a name of its own, so that sealing does not take it for one it has."""
     name = "b" if number else "a"
     if isinstance(item, dict):
-        for field in ("sink_name", "source_name"):
+        for field in ("sink_name", "source_name", "view_name"):
             if field in item:
                 item[field] = name
         if "key" in item:
@@ -73,6 +75,20 @@ def _prepare_references(manifest: Manifest) -> None:
     ):
         entry["chunk"] = {"participant_id": 1, "checkpoint_id": 2 + number}
         frame["chunk"] = dict(entry["chunk"])
+
+
+def _prepare_view_logs(manifest: Manifest, form: Form, values: Values) -> None:
+    """Give every log a segment, and the participant a second vnode."""
+    assert isinstance(form, Items)
+    assert isinstance(form.item, Struct)
+    segments = form.item.fields["segments"]
+    assert isinstance(segments, Items)
+    for log in manifest["view_logs"]:
+        if not log["segments"]:
+            log["segments"].append(values.ordinary(segments.item))
+    if manifest["vnode_count"] < 4:
+        manifest["vnode_count"] = 4
+        manifest["owned_vnodes"] = [0, 2]
 
 
 def _prepare_output(output: Tree, form: Form, values: Values) -> None:
@@ -301,24 +317,8 @@ def _untracked(manifest: Manifest, values: Values) -> None:
 
 
 def _empty_frame(manifest: Manifest, values: Values) -> None:
-    frame = values.pick(manifest["state_frames"])
-    _grow(manifest, frame, -frame["range"]["length"])
-
-
-def _grow(manifest: Manifest, frame: Tree, by: int) -> None:
-    """Change a frame's length, and the layout of the current object after it."""
-    frame["range"]["length"] += by
-    if frame["chunk"] != manifest["node_data"]["chunk"]:
-        return
-    end = 0
-    parts = [one["range"] for one in manifest["state_frames"] if one["chunk"] == frame["chunk"]]
-    for entry in [*manifest.get("sink_artifact_intents", ()), *manifest["prepared_sinks"]]:
-        if entry["payload"] is not None:
-            parts.append(entry["payload"])
-    for part in parts:
-        part["offset"] = end
-        end += part["length"]
-    manifest["node_data"]["object_length"] = end
+    values.pick(manifest["state_frames"])["range"]["length"] = 0
+    relay(manifest)
 
 
 def _certify(name: str, to: Callable[[Values, Tree], Tree]) -> Change:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -17,7 +17,7 @@ from uuid import UUID
 
 from oracle import CheckpointManifest, Contract
 from oracle.model import Bounds, Length
-from oracle.shapes import text_name
+from oracle.shapes import fields_of, text_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +141,11 @@ def _annotated(detail: Bounds | Length) -> Form:
 def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Struct:
     hints = get_type_hints(shape, include_extras=True)
     present = [one for one in fields(shape) if contract.has(one.metadata.get("feature"))]
-    names = {one.name: text_name(shape, one.name, contract) for one in present}
+    hint_of = {text_name(shape, one.name, contract): hints[one.name] for one in present}
+    plan = fields_of(shape, contract)
     return Struct(
         shape.__name__,
-        {names[one.name]: _form(hints[one.name], contract) for one in present},
-        frozenset(names[one.name] for one in present if one.default is not MISSING),
+        {one.name: _form(hint_of[one.name], contract) for one in plan},
+        frozenset(one.name for one in plan if one.defaulted),
         tag,
     )

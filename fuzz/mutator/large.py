@@ -12,8 +12,9 @@ from hashlib import sha256
 from fuzz.mutator.documents import Tree, write
 from fuzz.mutator.forms import Struct
 from fuzz.mutator.mutations import as_array, copied
-from fuzz.mutator.seal import Manifest, canonical, reseal_output, unsealed
+from fuzz.mutator.seal import Manifest, canonical, recount, relay, reseal_output, unsealed
 from fuzz.mutator.values import Values
+from oracle import EMPTY_SHA256, Contract, Feature, view_log_segment_limit
 from oracle.constants import (
     MAX_CHECKPOINT_PARTICIPANTS,
     MAX_OBJECT_KEY_BYTES,
@@ -57,7 +58,7 @@ def _numbered(item: Tree, number: int) -> Tree:
 
 
 def many_segments(manifest: Manifest, form: Struct, count: int) -> Manifest:
-    """A sealed *manifest* with one stream of *count* segments, in the short array form."""
+    """A *manifest* with one stream of *count* segments, in the short array form."""
     stream = manifest["subscription_output"]["streams"][0]
     segment = stream["segments"][0]
     segment["object_key"] = f"{OBJECT_KEY_PREFIX}a"
@@ -77,6 +78,9 @@ def many_segments(manifest: Manifest, form: Struct, count: int) -> Manifest:
         row = order[:]
         row[first], row[end] = number, number + 1
         segments.append(row)
+    if count <= MAX_OUTPUT_SEGMENTS_PER_MANIFEST:
+        # The next fault in the engine's order, so that nobody goes on to encode all of it.
+        segments[:2] = segments[1::-1]
     return manifest
 
 
@@ -168,11 +172,41 @@ def participants(manifest: Manifest, count: int) -> Manifest:
     return manifest
 
 
+def retained(manifest: Manifest, contract: Contract, more: int) -> Manifest:
+    """A sealed *manifest* whose view log has as many segments as it may, and *more*."""
+    manifest.pop("subscription_output", None)
+    partition = manifest["owned_vnodes"][0]
+    limit = view_log_segment_limit(
+        len(manifest["assignment_fence"]["participants"]),
+        contract.max_view_log_segments,
+        contract.max_cluster_view_log_segments,
+    )
+    segments = [
+        {
+            "partition": partition,
+            "first_row": number,
+            "row_count": 1,
+            "event_time": None,
+            "chunk": dict(manifest["node_data"]["chunk"]),
+            "range": {"offset": 0, "length": 1},
+            "sha256": EMPTY_SHA256,
+        }
+        for number in range(limit + more)
+    ]
+    manifest["view_logs"] = [{"view_name": "a", "segments": segments}]
+    recount(manifest)
+    relay(manifest, contract)
+    return manifest
+
+
 class Limits:
     """The documents just at and just past the limits that count something, one after another."""
 
-    def __init__(self, segment: Struct, base: Manifests) -> None:
-        """Make them from *base*, which gives sealed manifests with subscription output."""
+    def __init__(self, contract: Contract, segment: Struct, base: Manifests) -> None:
+        """Make them from *base*, which gives sealed manifests with subscription output.
+
+        *segment* is the form of a segment of that.
+        """
         self._base = base
         self._next = 0
         most, size = MAX_OUTPUT_SEGMENTS_PER_MANIFEST, MAX_SUBSCRIPTION_MANIFEST_BYTES
@@ -185,6 +219,11 @@ class Limits:
             lambda m: of_size(m, size),
             lambda m: many_segments(m, segment, most),
         ]
+        if contract.has(Feature.VIEW_LOGS):
+            self._makers += [
+                lambda m: retained(m, contract, 1),
+                lambda m: retained(m, contract, 0),
+            ]
 
     @property
     def all_made(self) -> bool:

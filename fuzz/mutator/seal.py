@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import oracle
@@ -31,13 +32,16 @@ from fuzz.mutator.forms import (
 )
 from fuzz.mutator.mutations import copied
 from fuzz.mutator.values import SHA256_TEXTS, UUIDS, Values
-from oracle import Contract
+from oracle import VIEW_LOG, Contract
 from oracle.constants import I64_MIN, MAX_OUTPUT_FRAMES_PER_SEGMENT, MAX_OUTPUT_SEGMENT_BYTES
 from oracle.digests import NODE_SUBSCRIPTION_DOMAIN
 from oracle.kernels import classify, is_canonical_uuid, is_sha256_text, is_trimmed
 from oracle.rules.subscription import is_canonical_object_key
 
 Manifest = dict[str, Tree]
+
+# What a tree that is not of the manifest's form makes the parts below raise.
+_UNFIT = (TypeError, LookupError, ValueError, AttributeError, ArithmeticError)
 
 KEY_GROUPS = (1, 2, 3, 4, 4, 4, 16)
 """vnode counts that a sealed manifest may have; others are replaced. No campaign expects 3."""
@@ -69,6 +73,7 @@ class Sealer:
             self._references,
             self._frames,
             self._sinks,
+            self._view_logs,
             self._layout,
             self._counts,
             self._subscription,
@@ -82,19 +87,20 @@ class Sealer:
         With *key_groups*, it gets as many vnodes.
         """
         self._key_groups = KEY_GROUPS if key_groups is None else (key_groups,)
+        parts = [part for number, part in enumerate(self.parts) if number != left_out]
         try:
-            return self._sealed(tree, left_out)
-        except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError):
-            return self._sealed(self.conform(tree, self._form), left_out)
-
-    def _sealed(self, tree: Tree, left_out: int | None) -> Manifest:
-        if not tree.keys() <= self._form.fields.keys():
-            raise KeyError("unknown field")
-        for number, part in enumerate(self.parts):
-            if number != left_out:
+            if not tree.keys() <= self._form.fields.keys():
+                raise KeyError("unknown field")
+            for part in parts:
                 part(tree)
-        assert isinstance(tree, dict)
-        return tree
+        except _UNFIT:
+            tree = self.conform(tree, self._form)
+            for part in parts:
+                # A format may have other names than those that are known here.
+                with suppress(*_UNFIT):
+                    part(tree)
+        made: Manifest = tree
+        return made
 
     def derive(self, tree: Tree) -> None:
         """Make right again what follows from the rest: ranges, counts, watermark and digest.
@@ -237,9 +243,9 @@ class Sealer:
         own = {"participant_id": m["participant_id"], "checkpoint_id": m["checkpoint_id"]}
         before, m["node_data"]["chunk"] = m["node_data"]["chunk"], own
         self._digest(m["node_data"])
-        for frame in m["state_frames"]:
-            if frame["chunk"] == before:
-                frame["chunk"] = dict(own)
+        for one in [*m["state_frames"], *segments_of(m)]:
+            if one["chunk"] == before:
+                one["chunk"] = dict(own)
         entries: dict[tuple[int, int], Tree] = {}
         current = m["checkpoint_id"]
         for entry in m["referenced_chunks"]:
@@ -247,9 +253,9 @@ class Sealer:
             moved = {**chunk}
             if not 0 < chunk["checkpoint_id"] < current:
                 moved["checkpoint_id"] = max(1, current - 1)
-            for frame in m["state_frames"]:
-                if frame["chunk"] == chunk:
-                    frame["chunk"] = {**moved}
+            for one in [*m["state_frames"], *segments_of(m)]:
+                if one["chunk"] == chunk:
+                    one["chunk"] = {**moved}
             entry["chunk"] = moved
             self._digest(entry)
             if moved["checkpoint_id"] < current:
@@ -270,17 +276,46 @@ class Sealer:
             else:
                 order = (0, key["operator_id"], 0)
             frames[order] = frame
-            self._digest(frame)
-            part = frame["range"]
-            part["length"] = _smaller(part["length"]) or 1
-            part["offset"] = _smaller(part["offset"])
-            entry = lengths.get(_chunk(frame["chunk"]))
-            if entry is None:
-                frame["chunk"] = dict(m["node_data"]["chunk"])
-            else:
-                end = part["offset"] + part["length"]
-                entry["object_length"] = max(entry["object_length"], end)
+            self._payload(frame, lengths, m)
         m["state_frames"] = [frames[order] for order in sorted(frames)]
+
+    def _payload(self, one: Tree, lengths: dict[tuple[int, int], Tree], m: Manifest) -> None:
+        """Put a payload into an object that is there, with a range that the object has."""
+        self._digest(one)
+        part = one["range"]
+        part["length"] = _smaller(part["length"]) or 1
+        part["offset"] = _smaller(part["offset"])
+        entry = lengths.get(_chunk(one["chunk"]))
+        if entry is None:
+            one["chunk"] = dict(m["node_data"]["chunk"])
+        else:
+            end = part["offset"] + part["length"]
+            entry["object_length"] = max(entry["object_length"], end)
+
+    def _view_logs(self, m: Manifest) -> None:
+        lengths = {_chunk(entry["chunk"]): entry for entry in m["referenced_chunks"]}
+        owned = m["owned_vnodes"] or [0]
+        logs = {}
+        for log in m.get("view_logs", ()):
+            logs[log["view_name"] or "a"] = log
+            log["view_name"] = log["view_name"] or "a"
+            for segment in log["segments"]:
+                if segment["partition"] not in owned:
+                    segment["partition"] = owned[segment["partition"] % len(owned)]
+                segment["row_count"] = _smaller(segment["row_count"]) or 1
+                bounds = segment["event_time"]
+                if bounds is not None:
+                    low, high = sorted((bounds["min"], bounds["max"]))
+                    bounds["min"], bounds["max"] = max(low, I64_MIN + 1), max(high, I64_MIN + 1)
+                self._payload(segment, lengths, m)
+            log["segments"].sort(key=lambda one: (one["partition"], one["first_row"]))
+            cursors: dict[int, int] = {}
+            for segment in log["segments"]:
+                first = cursors.setdefault(segment["partition"], _smaller(segment["first_row"]))
+                segment["first_row"] = first
+                cursors[segment["partition"]] = first + segment["row_count"]
+        if logs:
+            m["view_logs"] = [logs[name] for name in sorted(logs)]
 
     def _sinks(self, m: Manifest) -> None:
         sinks = m["prepared_sinks"] = self._entries(m["prepared_sinks"], _NO_DESCRIPTOR)
@@ -305,25 +340,10 @@ class Sealer:
         return [by_name[name] for name in sorted(by_name)]
 
     def _layout(self, m: Manifest) -> None:
-        own = m["node_data"]["chunk"]
-        parts = [frame["range"] for frame in m["state_frames"] if frame["chunk"] == own]
-        for entry in [*m.get("sink_artifact_intents", ()), *m["prepared_sinks"]]:
-            if entry["payload"] is not None:
-                parts.append(entry["payload"])
-        end = 0
-        for part in parts:
-            part["offset"] = end
-            end += part["length"]
-        m["node_data"]["object_length"] = end
+        relay(m, self._contract)
 
     def _counts(self, m: Manifest) -> None:
-        uses = Counter(_chunk(frame["chunk"]) for frame in m["state_frames"])
-        kept = []
-        for entry in m["referenced_chunks"]:
-            entry["ref_count"] = uses[_chunk(entry["chunk"])]
-            if entry["ref_count"]:
-                kept.append(entry)
-        m["referenced_chunks"] = kept
+        recount(m)
 
     # --- subscription output -----------------------------------------------------------------
 
@@ -412,6 +432,40 @@ class Sealer:
             segment["encoded_length"] = 1
         if not any(segment["payload_digest"]):
             segment["payload_digest"][0] = 1
+
+
+def relay(m: Manifest, contract: Contract = VIEW_LOG) -> None:
+    """Lay the ranges in the current object end to end, and give it the length that they need."""
+    own = m["node_data"]["chunk"]
+    ranges_of = {
+        "state_frames": [one["range"] for one in m["state_frames"] if one["chunk"] == own],
+        "view_logs": [one["range"] for one in segments_of(m) if one["chunk"] == own],
+        "sink_artifact_intents": _payloads(m.get("sink_artifact_intents", ())),
+        "prepared_sinks": _payloads(m["prepared_sinks"]),
+    }
+    end = 0
+    for field in contract.payload_order:
+        for part in ranges_of[field]:
+            part["offset"] = end
+            end += part["length"]
+    m["node_data"]["object_length"] = end
+
+
+def recount(m: Manifest) -> None:
+    """Give each reference the number of its uses, and drop those that have none."""
+    uses = Counter(_chunk(one["chunk"]) for one in [*m["state_frames"], *segments_of(m)])
+    for entry in m["referenced_chunks"]:
+        entry["ref_count"] = uses[_chunk(entry["chunk"])]
+    m["referenced_chunks"] = [entry for entry in m["referenced_chunks"] if entry["ref_count"]]
+
+
+def _payloads(entries: Iterable[Tree]) -> list[Tree]:
+    return [entry["payload"] for entry in entries if entry["payload"] is not None]
+
+
+def segments_of(m: Manifest) -> list[Tree]:
+    """The segments of all view logs."""
+    return [segment for log in m.get("view_logs", ()) for segment in log["segments"]]
 
 
 def reseal_output(output: Tree) -> None:

@@ -1,19 +1,14 @@
-"""View logs for the mutator: making them agree with the rest again, and breaking their rules."""
+"""Breaking the rules of view logs, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from fuzz.mutator.breaks import Break, Change
 from fuzz.mutator.documents import Tree
-from fuzz.mutator.seal import Manifest, segments_of
+from fuzz.mutator.seal import Manifest, recount, relay, segments_of
 from fuzz.mutator.values import Values
-from oracle import Contract
 from oracle.constants import I64_MIN, U16_MAX, U64_MAX
-from oracle.kernels import view_log_segment_limit
-
-# --- breaks ----------------------------------------------------------------------------------
 
 
 def _one(change: Callable[[Manifest, Tree, Values], None]) -> Change:

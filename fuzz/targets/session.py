@@ -33,10 +33,8 @@ def key_groups_of(document: bytes) -> int:
     first ``vnode_count`` that stands in it where that is a usual one, and else 4.
     """
     place = document.find(_NAME)
-    if place < 0:
-        match = _IN_ARRAY.search(document)
-    else:
-        match = _NUMBER.match(document, place + len(_NAME))
+    after = place + len(_NAME)
+    match = _IN_ARRAY.search(document) if place < 0 else _NUMBER.match(document, after)
     count = int(match[1]) if match else 0
     return count if count in USUAL_KEY_GROUPS else DEFAULT_KEY_GROUPS
 

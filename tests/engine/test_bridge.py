@@ -25,6 +25,7 @@ from fuzz.engines import (
     builds,
     load,
 )
+from tests.engine.conftest import built_engine as engine_of
 
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 PIPELINE_VERSION = {9: 6, 10: 7}
@@ -39,14 +40,6 @@ FENCE = {
         {"node_id": 2, "boot_incarnation": "22222222-2222-4222-8222-222222222222"},
     ],
 }
-
-
-def engine_of(release: str) -> InProcessEngine:
-    """The built engine, or a skipped test that says how to build it."""
-    try:
-        return load(release)
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture
@@ -213,6 +206,7 @@ def test_each_release_judges_its_own_format(release: str) -> None:
     )
 
 
+@pytest.mark.releases("0.30.0")
 def test_releases_do_not_mix() -> None:
     """Calls that alternate between releases stay apart, panics too."""
     old, new = engine_of("0.30.0"), engine_of(DEFAULT_RELEASE)
@@ -223,6 +217,7 @@ def test_releases_do_not_mix() -> None:
                 engine.provoke_panic(engine.release)
 
 
+@pytest.mark.releases("0.30.0")
 def test_a_format_without_intents_says_so() -> None:
     """What a generation lacks is unsupported, and not an error of the caller."""
     old = engine_of("0.30.0")

@@ -106,6 +106,7 @@ def v9_of(data: bytes) -> bytes:
     return data
 
 
+@pytest.mark.releases(*V10.engines)
 def test_engines_agree_with_each_other(engine_of: EngineOf, documents: Path) -> None:
     """No verdict and no encoding changed between the releases of format v10."""
     for release in V10.engines:
@@ -120,6 +121,7 @@ def test_engines_agree_with_each_other(engine_of: EngineOf, documents: Path) -> 
     assert set(pairs.values()) == {count}
 
 
+@pytest.mark.releases("0.30.0")
 def test_engines_of_different_formats_are_not_compared(
     engine_of: EngineOf, documents: Path
 ) -> None:

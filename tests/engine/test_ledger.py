@@ -32,6 +32,7 @@ def check(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+@pytest.mark.releases(*RELEASES)
 def test_every_entry_holds(engine_of: EngineOf) -> None:
     """Each shape of each entry happens on every release that the entry names."""
     for release in RELEASES:

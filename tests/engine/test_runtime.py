@@ -65,6 +65,7 @@ def carry_out(tmp_path: Path, engine_of: Callable[[str], InProcessEngine]) -> Ca
     return carry
 
 
+@pytest.mark.runtime
 def test_pushed_rows_survive_as_far_as_they_were_acknowledged(carry_out: Carry) -> None:
     """Kills after, in and between checkpoints, and in recovery, of pushed rows."""
     steps: tuple[Step, ...] = (
@@ -89,6 +90,7 @@ def test_pushed_rows_survive_as_far_as_they_were_acknowledged(carry_out: Carry) 
     assert tally["manifests judged"] >= 1
 
 
+@pytest.mark.runtime
 def test_generated_rows_are_neither_lost_nor_counted_twice(carry_out: Carry) -> None:
     """Kills of a source that makes its rows again, under the strongest delivery guarantee."""
     steps = (Checkpoint(), Crash(30), Kill(30, checkpoint=True), Settle(), Checkpoint(), Kill(0))
@@ -197,6 +199,7 @@ def test_watermark_is_that_of_the_rows_that_are_held() -> None:
             model.recovered(model.stopped(held), {"s0": 1}, held)
 
 
+@pytest.mark.runtime
 def test_damaged_store_does_not_pass(carry_out: Carry, tmp_path: Path) -> None:
     """The audit after each stop is an audit: a flipped bit of node data is found."""
     carry_out(Run(PUSHED, (_push(0, 300), Settle(), Checkpoint())))
@@ -208,6 +211,7 @@ def test_damaged_store_does_not_pass(carry_out: Carry, tmp_path: Path) -> None:
         Examiner(load(RELEASE)).examine(tmp_path / "store", PUSHED.key_groups)
 
 
+@pytest.mark.runtime
 def test_rows_that_differ_are_seen(carry_out: Carry, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view that shows anything but what was pushed fails the run."""
     monkeypatch.setattr(execution, "SETTLE_SECONDS", 1.0)

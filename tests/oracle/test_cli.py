@@ -11,7 +11,18 @@ from typing import Any
 
 import pytest
 
-from oracle import CONTRACTS, RULES, Kind, cli, contract_named, cuts, decode, encode, store
+from oracle import (
+    ASSUMPTIONS,
+    CONTRACTS,
+    RULES,
+    Kind,
+    cli,
+    contract_named,
+    cuts,
+    decode,
+    encode,
+    store,
+)
 from oracle.bench import LIMITS, Costs, Report
 from oracle.constants import MAX_CHECKPOINT_MANIFEST_BYTES
 from tests.oracle.documents import (
@@ -371,7 +382,8 @@ def test_rules_as_json(run: Any) -> None:
     code, out, err = run("rules", "--format", "json")
     assert (code, err) == (0, "")
     found = {entry["id"]: entry for entry in map(json.loads, out.splitlines())}
-    assert [*found] == [kind.value for kind in Kind] + [*RULES, *cuts.RULES, *store.RULES]
+    registry = [*RULES, *cuts.RULES, *store.RULES]
+    assert [*found] == [*(kind.value for kind in Kind), *registry, *ASSUMPTIONS]
     assert found["fraction"]["level"] == "decode"
     assert found["frames.vnode-owned"] == {
         "id": "frames.vnode-owned",
@@ -387,6 +399,7 @@ def test_rules_as_json(run: Any) -> None:
     assert found["subscription.owner"]["family"] == "subscription.invalid"
     assert found["hazard.encoding"]["consequence"]
     assert found["segments.gap"]["assumption"] == "A7"
+    assert found["A7"]["confirmed_by"] == ASSUMPTIONS["A7"].confirmed_by
 
 
 def test_rules_as_markdown(run: Any) -> None:

@@ -39,10 +39,14 @@ def untrue(checkpoint: Checkpoint, objects: Mapping[StateChunkId, bytes]) -> set
         data = objects[whole.chunk]
         if len(data) != whole.object_length or checkpoint_sha256(data) != whole.sha256:
             found.add(pointer)
-    for index, frame in enumerate(manifest.state_frames):
-        data = objects[frame.chunk][frame.range.offset :][: frame.range.length]
-        if checkpoint_sha256(data) != frame.sha256:
-            found.add(f"/state_frames/{index}")
+    payloads = {f"/state_frames/{index}": one for index, one in enumerate(manifest.state_frames)}
+    for number, log in enumerate(manifest.view_logs):
+        for index, segment in enumerate(log.segments):
+            payloads[f"/view_logs/{number}/segments/{index}"] = segment  # type: ignore[assignment]
+    for pointer, one in payloads.items():
+        data = objects[one.chunk][one.range.offset :][: one.range.length]
+        if checkpoint_sha256(data) != one.sha256:
+            found.add(pointer)
     for field, digest in DIGESTS.items():
         for index, entry in enumerate(getattr(manifest, field)):
             payload = None
