@@ -94,6 +94,9 @@ def judge(data: bytes, key_groups: int, contract: Contract = V10) -> Verdict:
     try:
         manifest = decode(data, contract)
     except DecodeError as error:
+        # A traceback holds the frames of all callers, and one of them will hold this verdict:
+        # without it no cycle is left for the collector.
+        error.__traceback__ = error.__context__ = None
         return Verdict(Stage.DECODE, rejection=error)
     found = tuple(validate(manifest, key_groups, contract))
     return Verdict(Stage.INVALID if found else Stage.VALID, findings=found, manifest=manifest)

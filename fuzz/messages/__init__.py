@@ -1,7 +1,7 @@
 """Which rule an engine's message stands for.
 
 The messages of each engine generation are data, in one file for each manifest format beside this
-one; a later file holds only what has changed since the one before it.
+one; a later file holds only what has changed since the one before it, or what it ``adds``.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _generations() -> tuple[Messages, ...]:
     for name in _FILES:
         content = tomllib.loads(resources.files(__name__).joinpath(name).read_text("utf-8"))
         changed = [_message(item) for item in content["message"]]
-        replaced = {entry.rules for entry in changed}
+        replaced = set() if content.get("adds") else {entry.rules for entry in changed}
         entries = [entry for entry in entries if entry.rules not in replaced] + changed
         generations.append(Messages(content["manifest_version"], entries))
     return tuple(generations)
