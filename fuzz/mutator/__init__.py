@@ -19,7 +19,7 @@ from fuzz.mutator.forms import Items, Maybe, Struct, manifest_form
 from fuzz.mutator.large import Limits, repeated
 from fuzz.mutator.mutations import Mutations, Place, copied
 from fuzz.mutator.respell import respell
-from fuzz.mutator.seal import Manifest, Sealer
+from fuzz.mutator.seal import UNFIT, Manifest, Sealer
 from fuzz.mutator.values import Values
 from fuzz.mutator.view_logs import VIEW_LOG_BREAKS
 from oracle import V10, Contract
@@ -103,13 +103,12 @@ class Mutator:
             root = [self.fresh()]
         if values.chance(0.01):
             root = [self.fresh()]
-        self._lighten(root[0])
         self._change_tree(root)
         made = write(root[0])
         return respell(made, values) if values.chance(0.12) else made
 
     def _lighten(self, tree: Tree) -> None:
-        """Take the costliest parts away most of the time, as long as the rest can do without.
+        """Take some parts away, as long as the rest can do without.
 
         libFuzzer prefers documents that reach much, and left alone every document comes to have
         everything: then each costs several times as much and most changes hit the same part.
@@ -117,20 +116,22 @@ class Mutator:
         if not isinstance(tree, dict):
             return
         chance = self._values.chance
-        for name in _COSTLY:
-            if tree.get(name) and chance(_LIGHTEN):
-                del tree[name]
-        for items in tree.values():
-            if isinstance(items, list) and len(items) > _LONG and chance(_SHORTEN):
-                del items[_LONG:]
+        for name, empty, probability in _PARTS:
+            part = tree.get(name)
+            if part and chance(probability):
+                tree[name] = copied(empty)
+            elif isinstance(part, list) and len(part) > _LONG and chance(_SHORTEN):
+                del part[_LONG:]
 
     def _change_tree(self, root: list[Tree]) -> None:
         values = self._values
         kind = values.below(100)
-        if kind < 20:
-            self._break(root)
-        elif kind < 45:
+        if kind < 25:
             self._change(root, 1 + values.below(3))
+            return
+        self._lighten(root[0])
+        if kind < 45:
+            self._break(root)
         elif kind < 57:
             self._change(root, 1 + values.below(4))
             root[0] = self._sealer.seal(root[0])
@@ -146,17 +147,17 @@ class Mutator:
 
     def _break(self, root: list[Tree]) -> None:
         """Break one rule by its name, in a manifest that has what it takes."""
-        values = self._values
+        values, form = self._values, self._form
         chosen = values.pick(self._breaks)
-        has_output = isinstance(root[0], dict) and root[0].get("subscription_output")
-        if "subscription_output" in chosen.needs and not has_output:
-            chosen = values.pick(self._breaks)
-        manifest = self._sealer.seal(root[0])
-        prepare(manifest, chosen.needs, self._form, values)
-        root[0] = manifest = self._sealer.seal(manifest)
+        try:
+            prepare(root[0], chosen.needs, form, values)
+        except UNFIT:
+            root[0] = self._sealer.conform(root[0], form)
+            prepare(root[0], chosen.needs, form, values)
+        root[0] = self._sealer.seal(root[0])
         # Sealing may take away what the break needs: then this is a sealed manifest.
-        with suppress(IndexError, KeyError, TypeError, ValueError):
-            chosen.change(manifest, values)
+        with suppress(*UNFIT):
+            chosen.change(root[0], values)
 
     def _change(self, root: list[Tree], times: int) -> None:
         for _ in range(times):
@@ -229,8 +230,17 @@ class Mutator:
 _WALKS = 3
 _BYTES_MORE = 64
 
-_COSTLY = ("subscription_output",)
-_LIGHTEN = 0.6
+# The parts of a manifest that may be missing, what they are then, and how often they are taken.
+_PARTS: tuple[tuple[str, Tree, float], ...] = (
+    ("subscription_output", None, 0.6),
+    ("view_logs", [], 0.3),
+    ("state_frames", [], 0.3),
+    ("referenced_chunks", [], 0.3),
+    ("prepared_sinks", [], 0.3),
+    ("sink_artifact_intents", [], 0.3),
+    ("channel_progress", [], 0.3),
+    ("source_offsets", {}, 0.3),
+)
 _SHORTEN = 0.8
 # More elements than this are seldom needed to break a rule of a list.
 _LONG = 16

@@ -40,8 +40,8 @@ from oracle.rules.subscription import is_canonical_object_key
 
 Manifest = dict[str, Tree]
 
-# What a tree that is not of the manifest's form makes the parts below raise.
-_UNFIT = (TypeError, LookupError, ValueError, AttributeError, ArithmeticError)
+UNFIT = (TypeError, LookupError, ValueError, AttributeError, ArithmeticError)
+"""What a tree that is not of a manifest's form makes those raise who take it for one."""
 
 KEY_GROUPS = (1, 2, 3, 4, 4, 4, 16)
 """vnode counts that a sealed manifest may have; others are replaced. No campaign expects 3."""
@@ -93,11 +93,11 @@ class Sealer:
                 raise KeyError("unknown field")
             for part in parts:
                 part(tree)
-        except _UNFIT:
+        except UNFIT:
             tree = self.conform(tree, self._form)
             for part in parts:
                 # A format may have other names than those that are known here.
-                with suppress(*_UNFIT):
+                with suppress(*UNFIT):
                     part(tree)
         made: Manifest = tree
         return made

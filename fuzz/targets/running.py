@@ -56,7 +56,7 @@ def run(
         if target is None:
             target = prepare()
         target.check(data)
-        coverage.hand_over()
+        coverage.remember()
         after_input()
         inputs += 1
         if inputs % _INPUTS_PER_COLLECTION == 0:

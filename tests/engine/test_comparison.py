@@ -164,7 +164,7 @@ def test_finding_is_told(documents: Path) -> None:
             "place": None,
         },
         "signature": {"oracle": [], "engine": ["timestamp"]},
-        "replay": f"python -m fuzz diff --engine 0.33.0 --key-groups 4 {file}",
+        "replay": f"python -m fuzz diff --engine=0.33.0 --key-groups 4 {file}",
     }
 
 
@@ -176,7 +176,7 @@ def test_finding_ends_with_the_line_that_replays_it(documents: Path, tmp_path: P
     result = diff("--key-groups", "4", file)
     *_, last = result.stdout.splitlines()
     command = last.strip().removeprefix("replay: ")
-    assert command.startswith("python -m fuzz diff --engine 0.33.0 --key-groups 4 ")
+    assert command.startswith("python -m fuzz diff --engine=0.33.0 --key-groups 4 ")
     script = (
         "import oracle.registry, fuzz.cli\n"
         "oracle.registry.CHECKS['timestamp'] = lambda subject: iter(())\n"

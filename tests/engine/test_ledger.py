@@ -84,7 +84,7 @@ def test_stale_entry_fails(documents: Path, monkeypatch: pytest.MonkeyPatch) -> 
     status, told, _ = check()
     assert status == 1
     assert "stale 0.33.0  over" in told
-    assert told.splitlines()[-1].strip().startswith("replay: python -m fuzz diff --engine 0.33.0")
+    assert told.splitlines()[-1].strip().startswith("replay: python -m fuzz diff --engine=0.33.0")
 
 
 @pytest.mark.usefixtures("default_engine")
