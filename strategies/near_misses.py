@@ -202,8 +202,8 @@ def escape_grammar(draft: _Draft) -> bytes:
 @_way(Kind.GRAMMAR)
 def cut_off(draft: _Draft) -> bytes:
     """The document ends early, or is empty."""
-    text = draft.text()
-    return text[: draft.dice.pick((len(text) - 1, len(text) // 2, 1, 0))]
+    text = draft.text().decode()
+    return text[: draft.dice.pick((len(text) - 1, len(text) // 2, 1, 0))].encode()
 
 
 @_way(Kind.GRAMMAR)
