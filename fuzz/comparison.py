@@ -264,7 +264,7 @@ def _digests(manifest: CheckpointManifest, engine: Engine) -> Signature:
         return Signature(
             Outcome(failure.stage), engine=(failure.place or _without_values(failure.message),)
         )
-    except EngineRefused as refusal:
+    except (EngineRefused, ValueError) as refusal:
         return Signature(Outcome.DIGEST, engine=(_without_values(str(refusal)),))
     except EngineUnsupported:
         return AGREEMENT  # an engine may judge documents and do nothing else

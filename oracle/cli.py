@@ -97,7 +97,8 @@ def _parser() -> argparse.ArgumentParser:
         default=DEFAULT_KEY_GROUP_COUNT,
         metavar="N|document",
         help=f"vnodes that the engine is configured for, 1..={MAX_KEY_GROUP_COUNT}, or "
-        "'document' for each manifest's own vnode_count (default: %(default)s)",
+        "'document' for each manifest's own vnode_count, or the default where that is 0 "
+        "(default: %(default)s)",
     )
     _add_format(check, "text", "json")
     check.add_argument("files", nargs="+", metavar="FILE", help="a manifest, or - for stdin")
@@ -152,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         "bench",
         _bench,
         "measure what a verdict costs",
-        "Takes about half a minute, and needs some 500 MB of memory.",
+        "Takes about half a minute.",
         "Exit codes: 0 every limit holds, 1 one is exceeded.",
     )
     _add_format(bench, "text", "json")

@@ -232,6 +232,7 @@ class StdioEngine:
 
             if not 1 <= key_groups <= MAX_KEY_GROUP_COUNT:
                 raise
+            self.close()
             return EngineVerdict("crash", (f"answered with an error, not with a verdict: {error}",))
 
     def key_group_count(self, value: int) -> int:

@@ -315,6 +315,36 @@ for line in sys.stdin:
 """
 
 
+PICKY_ENGINE = """#!{python}
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {{"id": request["id"]}}
+    if request["call"] == "describe":
+        description = {{"name": "picky", "release": "0", "manifest_version": 10, "constants": {{}}}}
+        answer["result"] = description
+    elif request["call"] == "judge":
+        canonical = request["arguments"]["data"]
+        verdict = {{"stage": "valid", "messages": [], "canonical": canonical, "place": None}}
+        answer["result"] = verdict
+    else:
+        answer["error"] = {{"kind": "argument", "message": "no 1", "place": None}}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_digest_that_an_engine_refuses(documents: Path, tmp_path: Path) -> None:
+    """An engine that says yes to a document and no to a digest of its part is a finding."""
+    program = tmp_path / "picky"
+    program.write_text(PICKY_ENGINE.format(python=sys.executable))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    cluster = oracle.decode((documents / "cases" / "base_cluster.json").read_bytes())
+    (tmp_path / "a.json").write_bytes(oracle.encode(cluster))
+    result = diff("--engine", program, "--format", "json", tmp_path)
+    assert [row["outcome"] for row in rows(result)] == ["digest"]
+    assert rows(result)[0]["signature"]["engine"] == ["no *"]
+
+
 @pytest.mark.slow
 def test_bad_engine_is_told_as_what_it_is(documents: Path, tmp_path: Path) -> None:
     """A panic, a hang, a crash and a lie are each told for their document, and the run goes on."""
