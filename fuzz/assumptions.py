@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 
 from fuzz.engines.protocol import Engine, EngineUnsupported
@@ -18,11 +18,13 @@ from oracle import (
     ASSUMPTIONS,
     RULES,
     VIEW_LOG,
+    CheckpointManifest,
     Contract,
     EventTimeBounds,
     Feature,
     ViewLog,
     ViewLogSegment,
+    model,
     view_log_segment_limit,
 )
 from oracle.facts import contract_from_facts
@@ -122,11 +124,33 @@ def _of_rules(rules: Iterable[str]) -> Iterator[str]:
                 yield assumption
 
 
-_OWN_FIELDS = {"view_logs": "A3", **{field.name: "A4" for field in fields(ViewLog)}} | {
-    field.name: "A5" for shape in (ViewLogSegment, EventTimeBounds) for field in fields(shape)
+_OF_SHAPES = {
+    CheckpointManifest: "A3",
+    ViewLog: "A4",
+    ViewLogSegment: "A5",
+    EventTimeBounds: "A5",
 }
 _FIELDS = ("A3", "A4", "A5")
+_NAMES_OF = {
+    shape: frozenset(field.name for field in fields(shape))
+    for shape in vars(model).values()
+    if isinstance(shape, type) and is_dataclass(shape)
+}
 _NAME = re.compile(r"`(\w+)`")
+
+
+def _of_decoder(message: str) -> str | None:
+    """The assumption about the type whose fields a decoder's *message* names, if it is one."""
+    wrong, *listed = _NAME.findall(message) or [""]
+    if not listed:
+        named = [shape for shape, names in _NAMES_OF.items() if wrong in names]
+        return _OF_SHAPES.get(named[0]) if len(named) == 1 else None
+
+    def likeness(shape: type) -> float:
+        names = _NAMES_OF[shape]
+        return len(names.intersection(listed)) / len(names.union(listed))
+
+    return _OF_SHAPES.get(max(_NAMES_OF, key=likeness))
 
 
 def _reasons(found: Comparison) -> Iterator[str]:
@@ -140,9 +164,9 @@ def _reasons(found: Comparison) -> Iterator[str]:
     if signature.outcome is Outcome.STAGE and expected.rejection is not None:
         yield from _of_pointer(expected.rejection.pointer)
     elif signature.outcome is Outcome.STAGE and found.engine.stage == "decode":
-        named = _NAME.search(found.engine.messages[0])
-        if named is not None and named[1] in _OWN_FIELDS:
-            yield _OWN_FIELDS[named[1]]
+        assumption = _of_decoder(found.engine.messages[0])
+        if assumption is not None:
+            yield assumption
         elif expected.manifest is not None and expected.manifest.view_logs:
             yield from _FIELDS
 

@@ -77,7 +77,9 @@ def _show_report(found: Report) -> None:
     console = Console()
     traits = Table(title=f"{found.manifests} manifests of format {found.contract}")
     for column in ("trait", "share", "what"):
-        traits.add_column(column, justify="right" if column == "share" else "left")
+        traits.add_column(
+            column, justify="right" if column == "share" else "left", no_wrap=column != "what"
+        )
     for row in found.traits:
         low = row.share < LEAST_SHARE
         traits.add_row(row.trait, f"{row.share:.1%}", row.statement, style="red" if low else "")
@@ -87,15 +89,15 @@ def _show_report(found: Report) -> None:
     if found.view_logs is not None:
         _show_sizes(console, found.view_logs)
     rules = Table(title=f"rules that corruptions break, format {found.contract}")
-    for column in ("rule", "ways", "fired", "alone", "wrong", "with"):
-        rules.add_column(column, justify="left" if column in ("rule", "with") else "right")
+    rules.add_column("rule", no_wrap=True)
+    rules.add_column("ways", justify="right", no_wrap=True)
+    rules.add_column("alone", justify="right", no_wrap=True)
+    rules.add_column("with", overflow="fold")
     for line in found.rules:
         rules.add_row(
             line.rule,
             str(line.ways),
-            str(line.fired),
-            str(line.alone),
-            str(line.wrong),
+            f"{line.alone} of {line.fired}",
             ", ".join(line.companions),
             style="" if line.fired and not line.wrong else "red",
         )
@@ -169,9 +171,10 @@ def _engine(contract: Contract, release: str | None) -> Accepts:
 
 def _show_bench(found: Bench) -> None:
     table = Table(title="one core")
-    for column in ("strategy", "examples", "per second", "median bytes"):
-        table.add_column(column, justify="left" if column == "strategy" else "right")
-    for column in ("decoded", "valid", "engine accepts"):
+    for column in ("strategy", "drawn", "per second", "median bytes"):
+        name = column == "strategy"
+        table.add_column(column, justify="left" if name else "right", no_wrap=name)
+    for column in ("decoded", "valid", "accepted"):
         table.add_column(column, justify="right")
     for row in (found.manifests, found.corruptions, found.jsonschema):
         table.add_row(

@@ -16,6 +16,7 @@ from fuzz.campaign.findings import Finding, Record
 from fuzz.campaign.plots import Line, plot
 from fuzz.campaign.supervisor import Campaign
 from fuzz.campaign.totals import NEVER_ALONE, RuleCounts, Totals, blindness, rule_ids
+from fuzz.engines.builds import STAND_IN
 from oracle import RULES
 
 _SHOWN_BYTES = 4_000
@@ -68,7 +69,11 @@ class Report:
         if self.rows:
             count = len(self.rows)
             return f"{count} finding{'s' if count > 1 else ''}"
-        return "blind: it proves nothing" if self.blind else "clean"
+        if self.blind:
+            return "blind: it proves nothing"
+        if self.campaign.plan.engine == STAND_IN:
+            return "clean, and no evidence about any engine"
+        return "clean"
 
     @property
     def rules(self) -> list[RuleRow]:

@@ -211,6 +211,8 @@ _PLENTY = (
     Trait.INTENT_PAYLOAD,
     Trait.STREAM,
     Trait.SEGMENT,
+    Trait.LOG_SEGMENT,
+    Trait.EVENT_TIME,
     Trait.PHYSICAL_CHANNEL,
     Trait.OFFSETS,
     Trait.ROSTER,

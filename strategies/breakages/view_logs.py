@@ -570,4 +570,7 @@ for _way, _having, _without in (
 )
 def limit_of_fewer(manifest: M, dice: Dice, contract: Contract) -> M:
     """As many as one participant less would allow: the others of the fence count, not all."""
-    return retaining(manifest, limit_of(contract, participants_of(manifest) - 1))
+    participants = participants_of(manifest)
+    fewer = limit_of(contract, participants - 1)
+    # With other numbers than the assumed ones the two may be the same.
+    return retaining(manifest, max(fewer, limit_of(contract, participants) + 1))

@@ -6,14 +6,16 @@ from hypothesis import strategies as st
 
 from fuzz.comparison import Outcome, compare
 from fuzz.engines import InProcessEngine
-from oracle import V9, V10, VIEW_LOG, Contract, Kind, Stage, encode
+from oracle import V9, V10, VIEW_LOG, Contract, Kind, Stage, Verdict, encode
 from strategies import (
+    Corruption,
     checkpoints,
     corruption_pairs,
     corruptions,
     manifests,
     near_misses,
     spellings,
+    unspecified,
 )
 from strategies.hazards import hazards
 from strategies.near_misses import NEEDED
@@ -31,11 +33,22 @@ peers = pytest.mark.parametrize(
 
 def assert_agreed(
     document: bytes, key_groups: int, contract: Contract, engine: InProcessEngine, stage: Stage
-) -> None:
+) -> Verdict:
     """The oracle comes to *stage*, and the engine to the same, for the same reasons."""
     comparison = compare(document, engine, key_groups, contract)
     assert comparison.oracle.stage is stage
     assert comparison.outcome is Outcome.AGREE, str(comparison.signature)
+    return comparison.oracle
+
+
+def assert_reported(corruption: Corruption, release: str) -> None:
+    """Oracle and engine report exactly the rules that the corruption says."""
+    engine = built_engine(release)
+    verdict = assert_agreed(
+        corruption.document, corruption.key_groups, corruption.contract, engine, Stage.INVALID
+    )
+    assert verdict.manifest == corruption.manifest
+    assert verdict.rules - unspecified(corruption.expected) == corruption.expected
 
 
 @peers
@@ -47,7 +60,8 @@ def test_manifests_are_valid_to_the_engine(
     manifest = data.draw(manifests(contract))
     document = encode(manifest, contract)
     engine = built_engine(release)
-    assert_agreed(document, manifest.vnode_count, contract, engine, Stage.VALID)
+    verdict = assert_agreed(document, manifest.vnode_count, contract, engine, Stage.VALID)
+    assert verdict.manifest == manifest
 
 
 @peers
@@ -56,9 +70,7 @@ def test_the_engine_reports_corruptions_with_their_rules(
     contract: Contract, release: str, data: st.DataObject
 ) -> None:
     """Its messages stand for exactly the rules that the corruption says."""
-    corruption = data.draw(corruptions(contract))
-    engine = built_engine(release)
-    assert_agreed(corruption.document, corruption.key_groups, contract, engine, Stage.INVALID)
+    assert_reported(data.draw(corruptions(contract)), release)
 
 
 @peers
@@ -66,10 +78,8 @@ def test_the_engine_reports_corruptions_with_their_rules(
 def test_the_engine_reports_pairs_of_corruptions(
     contract: Contract, release: str, data: st.DataObject
 ) -> None:
-    """Two at once are judged alike, too."""
-    corruption = data.draw(corruption_pairs(contract))
-    engine = built_engine(release)
-    assert_agreed(corruption.document, corruption.key_groups, contract, engine, Stage.INVALID)
+    """Two at once are judged alike, too: the rules of both, less those that are hidden."""
+    assert_reported(data.draw(corruption_pairs(contract)), release)
 
 
 @peers
@@ -81,7 +91,8 @@ def test_the_engine_takes_every_spelling(
     spelling = data.draw(manifests(contract).flatmap(lambda found: spellings(found, contract)))
     engine = built_engine(release)
     key_groups = spelling.manifest.vnode_count
-    assert_agreed(spelling.document, key_groups, contract, engine, Stage.VALID)
+    verdict = assert_agreed(spelling.document, key_groups, contract, engine, Stage.VALID)
+    assert verdict.manifest == spelling.manifest
     assert engine.checkpoint_manifest_bytes(spelling.document) == spelling.canonical
 
 
@@ -90,12 +101,14 @@ def test_the_engine_takes_every_spelling(
 def test_the_engine_rejects_every_near_miss(
     contract: Contract, release: str, data: st.DataObject
 ) -> None:
-    """At decode, as the oracle does."""
+    """At decode, as the oracle does, and that for the reason that the near miss says."""
     kind = data.draw(st.sampled_from(Kind))
     manifest = data.draw(manifests(contract, having=NEEDED.get(kind, ())))
     miss = data.draw(near_misses(manifest, contract, kinds=[kind]))
     engine = built_engine(release)
-    assert_agreed(miss.document, manifest.vnode_count, contract, engine, Stage.DECODE)
+    verdict = assert_agreed(miss.document, manifest.vnode_count, contract, engine, Stage.DECODE)
+    assert verdict.rejection is not None
+    assert verdict.rejection.kind is miss.kind is kind
 
 
 @peers
