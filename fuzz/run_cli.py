@@ -33,9 +33,7 @@ class Step:
 
 def stores() -> list[Path]:
     """The real checkpoint directories that come with the project."""
-    beside = ROOT / "stores"
-    root = beside if beside.is_dir() else ROOT.parent / "tests" / "data" / "stores"
-    found = sorted(path.parent for path in root.glob("*/checkpoint-deployment"))
+    found = sorted(path.parent for path in (ROOT / "stores").glob("*/checkpoint-deployment"))
     return [Path(os.path.relpath(path)) for path in found]
 
 

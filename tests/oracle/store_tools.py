@@ -12,10 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from corpora import ROOT
 from oracle import checkpoint_artifact_intent_sha256, checkpoint_descriptor_sha256
 from oracle.store.layout import TEMPORARY_PREFIX
 
-STORES = Path(__file__).parent.parent / "data" / "stores"
+STORES = ROOT / "stores"
 GEN_COUNT = "01a232aa-58ff-74df-988e-ba07fc2e0bc2"
 TRADES = "01a232aa-5e34-773d-9600-2d7347bcf73a"
 MADE = "01a232aa-0000-7000-8000-000000000001"

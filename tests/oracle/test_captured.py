@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from corpora import ROOT
 from oracle import Stage, checkpoint_sha256, decode, encode, hazards, judge
 from oracle.bench import real_manifest
 from oracle.model import CheckpointManifest
-from tests.oracle.documents import DATA
 
-STORES = DATA / "stores"
+STORES = ROOT / "stores"
 MANIFESTS = sorted(STORES.glob("*/nodes/*/checkpoints/*/manifest.json"))
 INDEXES = sorted(path for path in STORES.glob("*/committed-checkpoints/*/*/*") if path.is_file())
 
