@@ -251,7 +251,7 @@ def replay(
         click.echo(json.dumps(row))
     else:
         known = "" if found.known is None else f" (known: {found.known})"
-        click.echo(f"{told.signature}{known}, for {groups} key groups on {engine.name}")
+        click.echo(f"{told.signature}{known}, key groups: {groups}, {engine.name}")
         for side, lines in (("oracle", told.oracle), ("engine", told.engine)):
             for line in lines:
                 click.echo(f"    {side}: {line}")
@@ -297,7 +297,7 @@ def reduce(
         output.write_bytes(made.document)
     finished = "" if made.finished else ", and there was no time to try everything"
     click.echo(
-        f"{len(document)} -> {len(made.document)} bytes, for {made.key_groups} key groups"
+        f"{len(document)} -> {len(made.document)} bytes, key groups: {made.key_groups}"
         f"{finished}: {made.comparison.signature}",
         err=True,
     )

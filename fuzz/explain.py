@@ -36,7 +36,7 @@ def explain(document: bytes, key_groups: int, engine: Engine, contract: Contract
     known = "" if found.known is None else f" (known: {found.known})"
     console.print(
         Text(f"{found.signature}{known}", "bold"),
-        Text(f"{len(document):,} bytes, for {key_groups} key groups, contract {contract.name}"),
+        Text(f"{len(document):,} bytes, key groups: {key_groups}, contract {contract.name}"),
     )
     console.print(_stages(found, engine))
     if found.oracle.rejection is not None:

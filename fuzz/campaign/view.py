@@ -65,7 +65,7 @@ def _picture(campaign: Campaign, total: Totals) -> RenderableType:
     now, plan = campaign.moments[-1], campaign.plan
     table = Table.grid(padding=(0, 2))
     table.add_row(
-        "time", f"{_minutes(now.seconds)} of {plan.minutes:g} min, {plan.workers} workers"
+        "time", f"{_minutes(now.seconds)} of {plan.minutes:g} min, workers: {plan.workers}"
     )
     table.add_row("inputs", f"{total.inputs:,}  ({_rate(campaign.moments):,.0f}/s)")
     table.add_row("decoded, valid", f"{_share(total.decoded, total)}, {_share(total.valid, total)}")
