@@ -6,14 +6,16 @@ import json
 import time
 import timeit
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 import oracle
+from fuzz.bench_campaign import campaign
 from fuzz.comparison import compare, contract_of
-from fuzz.diff_cli import CouldNotRun
+from fuzz.cost import Cost
+from fuzz.could_not_run import CouldNotRun
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
 
 SAMPLE = Path(__file__).with_name("bench_sample.json")
@@ -22,19 +24,6 @@ SAMPLE_KEY_GROUPS = 4
 
 _ROUNDS = 25
 _SECONDS_A_ROUND = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one call costs.
-
-    ``microseconds`` are of processor time; ``times`` is how often that is the cost of ``of``.
-    """
-
-    what: str
-    microseconds: float
-    of: str | None = None
-    times: float | None = None
 
 
 Section = Callable[[], Iterator[Cost]]
@@ -58,7 +47,7 @@ def comparison() -> Iterator[Cost]:
         yield Cost(name, cost, base, cost / verdict)
 
 
-SECTIONS: dict[str, Section] = {"comparison": comparison}
+SECTIONS: dict[str, Section] = {"comparison": comparison, "campaign": campaign}
 """What can be measured, by name."""
 
 

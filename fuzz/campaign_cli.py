@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fuzz.could_not_run import CouldNotRun
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, InProcessEngine, load
 from fuzz.targets import TARGETS
 
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 
 OUT = Path("campaign-out")
 _SELF_TEST_MINUTES = 1.0
-
-
-class CouldNotRun(click.ClickException):
-    """Nothing was learned; the message says what to do."""
-
-    exit_code = 2
 
 
 _ENGINE = click.option(
@@ -140,15 +135,11 @@ def campaign(
 def _run(plan: Plan, resume: bool) -> Report:
     from fuzz.campaign import corpus as corpora
     from fuzz.campaign.reports import report_of, write_reports
-    from fuzz.campaign.supervisor import CouldNotRun as NoCampaign
     from fuzz.campaign.supervisor import Supervisor
     from fuzz.campaign.view import View
 
-    try:
-        with View() as view:
-            ended = Supervisor(plan, view.show, resume=resume).run()
-    except NoCampaign as error:
-        raise CouldNotRun(str(error)) from error
+    with View() as view:
+        ended = Supervisor(plan, view.show, resume=resume).run()
     for finding in ended.findings:
         _reduce_finding(finding, plan)
     report = report_of(ended)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
 import click
+
+from fuzz.could_not_run import CouldNotRun
 
 # Command, and where it lives. A command is imported when it is called, and not before.
 _COMMANDS = {
@@ -40,7 +43,7 @@ class _Lazy(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; output that cannot be written is no finding, which 1 would mean."""
+        """Run the command; no failure of its own is a finding, which exit code 1 would mean."""
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -48,7 +51,12 @@ class _Lazy(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):  # else whoever read the output has gone
                 click.echo(f"Error: could not finish: {error}", err=True)
-            ctx.exit(2)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception:
+            traceback.print_exc()
+            click.echo("Error: this is a fault of the command; please report the above", err=True)
+        return ctx.exit(CouldNotRun.exit_code)
 
 
 @click.command(cls=_Lazy)

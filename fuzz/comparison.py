@@ -105,9 +105,7 @@ def compare_engines(before: EngineVerdict, after: EngineVerdict, contract: Contr
     rules_before, unmapped_before = mapped(before.messages, contract)
     rules_after, unmapped_after = mapped(after.messages, contract)
     if set(unmapped_before) != set(unmapped_after):
-        return Signature(
-            Outcome.UNMAPPED, _normalised(unmapped_before), _normalised(unmapped_after)
-        )
+        return Signature(Outcome.UNMAPPED, normalised(unmapped_before), normalised(unmapped_after))
     signature = _rules(rules_before, rules_after, contract, before.stage == after.stage)
     if signature is AGREEMENT:
         return _encodings(before.canonical, after.canonical)
@@ -159,7 +157,7 @@ def _verdicts(
     if rejection is not None:
         return Signature(Outcome.STAGE, (f"decode: {rejection.kind.value}",), (_DECODED,))
     if unmapped:
-        return Signature(Outcome.UNMAPPED, engine=_normalised(unmapped))
+        return Signature(Outcome.UNMAPPED, engine=normalised(unmapped))
     return _rules(expected.rules, rules, contract, expected.stage.value == found.stage)
 
 
@@ -171,8 +169,8 @@ def _reason(verdict: EngineVerdict) -> tuple[str, ...]:
     if verdict.stage in _DECODED_STAGES:
         return (_DECODED,)
     if verdict.stage == "decode":
-        return tuple(f"decode: {text}" for text in _normalised(verdict.messages))
-    return (verdict.place,) if verdict.place else _normalised(verdict.messages)
+        return tuple(f"decode: {text}" for text in normalised(verdict.messages))
+    return (verdict.place,) if verdict.place else normalised(verdict.messages)
 
 
 def _rules(
@@ -281,5 +279,5 @@ def _without_values(message: str) -> str:
     return _VALUES.sub(lambda value: "" if value[0].startswith(" at") else "*", message)
 
 
-def _normalised(texts: Iterable[str]) -> tuple[str, ...]:
+def normalised(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({_without_values(text) for text in texts}))

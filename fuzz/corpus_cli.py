@@ -15,8 +15,11 @@ import click
 
 import oracle
 from corpora import ROOT
+from fuzz.could_not_run import CouldNotRun
+from fuzz.cut_files import is_cut, read_cut
+from fuzz.cuts import CONTRACT, CutDocuments
 from fuzz.engines import EngineUnavailable, load
-from fuzz.regression import index, schema, vectors
+from fuzz.regression import cuts, index, schema, vectors
 from fuzz.regression.cases import LARGEST, Case, Flag, expectation, make_case
 from oracle import CONTRACTS, Contract, contract_named
 
@@ -25,12 +28,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 5 * 1024 * 1024
 """The documents of all cases together stay below this."""
-
-
-class CouldNotRun(click.ClickException):
-    """Nothing was done; the message says what to do."""
-
-    exit_code = 2
 
 
 class _Corpus(click.Group):
@@ -64,6 +61,13 @@ def _cases() -> list[Case]:
         raise CouldNotRun(f"{error}; restore the corpus from version control") from None
 
 
+def _cuts() -> list[cuts.CutCase]:
+    try:
+        return cuts.read()
+    except (OSError, index.Drift) as error:
+        raise CouldNotRun(f"{error}; restore the corpus from version control") from None
+
+
 @corpus.command()
 @click.option("--engine", "names", multiple=True, help="A release or a checkout; may be repeated.")
 @click.option("--contract", type=click.Choice(list(CONTRACTS)), help="Only cases of this contract.")
@@ -82,6 +86,11 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
         for problem in problems(cases, engines)
         if contract is None or problem.where.startswith(f"{contract}/")
     ]
+    whole = _cuts() if contract in (None, CONTRACT.name) else []
+    if whole:
+        found += cuts.problems(whole, engines)
+        for reason in cuts.unasked(engines):
+            click.echo(f"cuts not compared: {len(whole)}; {reason}", err=True)
     for problem in found:
         if style == "json":
             row = {"where": problem.where, "judge": problem.judge, "message": problem.message}
@@ -91,7 +100,9 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
             if "/" in problem.where:
                 click.echo(f"    replay: {_replay(problem.where, cases)}")
     judges = ", ".join(["the oracle", *(engine.name for engine in engines)])
-    click.echo(f"{len(cases)} cases on {judges}: {len(found)} problems", err=True)
+    click.echo(
+        f"{len(cases)} cases and {len(whole)} cuts on {judges}: {len(found)} problems", err=True
+    )
     sys.exit(1 if found else 0)
 
 
@@ -104,6 +115,8 @@ def _replay(where: str, cases: Iterable[Case]) -> str:
                     *("--key-groups", str(case.key_groups), str(case.path)),
                 ]
             )
+    if (ROOT / where).is_dir():
+        return shlex.join(["python", "-m", "fuzz", "diff", str(ROOT / where)])
     return "python -m fuzz corpus verify"
 
 
@@ -122,6 +135,9 @@ def coverage(contract: str | None, style: str) -> None:
 
     contracts = [contract_named(contract)] if contract else list(CONTRACTS.values())
     table = list(rows(_cases(), contracts))
+    whole = _cuts()
+    for each in contracts:
+        table += cuts.rows(whole, each)
     if style == "json":
         for row in table:
             click.echo(
@@ -180,6 +196,7 @@ class _Adding:
         self._documents = {
             (case.sha256, case.contract, case.key_groups): case.id for case in self.cases.values()
         }
+        self.cuts = {case.id: case for case in _cuts()} if cuts.INDEX.is_file() else {}
 
     def add(self, case: Case, document: bytes) -> str:
         """Add *case* unless its document is there; gives the id that it then has."""
@@ -196,20 +213,35 @@ class _Adding:
         _save(case, document)
         return case.id
 
+    def add_cut(self, case: cuts.CutCase, documents: CutDocuments) -> str:
+        """Add a whole cut unless it is there; gives the id that it then has."""
+        for known in self.cuts.values():
+            if known.files == case.files:
+                return known.id
+        self.cuts[case.id] = case
+        cuts.save(case, documents)
+        return case.id
+
     def free_id(self, wanted: str) -> str:
         """*wanted*, with a number behind it where that is taken."""
         candidate, number = wanted, 1
-        while candidate in self.cases:
+        while candidate in self.cases or candidate in self.cuts:
             number += 1
             candidate = f"{wanted}-{number}"
         return candidate
 
+    def __len__(self) -> int:
+        """How many cases there are."""
+        return len(self.cases) + len(self.cuts)
+
     def finish(self) -> None:
-        """Write the index."""
+        """Write the indexes."""
         size = sum(case.path.stat().st_size for case in self.cases.values())
+        size += cuts.size(self.cuts.values())
         if size > MOST_BYTES:
             raise CouldNotRun(f"the corpus would have {size} bytes, above {MOST_BYTES}")
         index.write(self.cases.values())
+        cuts.INDEX.write_text(cuts.text(self.cuts.values()), "utf-8")
 
 
 _ADD_CONTRACT = click.option(
@@ -228,7 +260,7 @@ _ADD_CONTRACT = click.option(
 @click.option("--origin", default="added by hand", show_default=True)
 @click.option("--flag", "flags", multiple=True, type=click.Choice([flag.value for flag in Flag]))
 @click.option("--name", help="The last part of its id, else made from the file's name.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
 def add(
     file: Path,
     contract_name: str,
@@ -238,12 +270,21 @@ def add(
     flags: tuple[str, ...],
     name: str | None,
 ) -> None:
-    """Add a document: reduce it under its verdict, name it, and put it in its place."""
+    """Add a document: reduce it under its verdict, name it, and put it in its place.
+
+    A whole cut, in a directory or a file of its own, is added as it is.
+    """
     from fuzz.regression.reducing import reduced
 
     contract = contract_named(contract_name)
-    document = reduced(file.read_bytes(), key_groups, contract)
     adding = _Adding()
+    about = {flag for flag in Flag if flag.value in flags}
+    if is_cut(file):
+        _add_cut(adding, read_cut(file), name or file.stem, origin, why, about)
+        return
+    if file.is_dir():
+        raise CouldNotRun(f"{file} is no cut; give a document, or the directory of a cut")
+    document = reduced(file.read_bytes(), key_groups, contract)
     theme = _theme(document, key_groups, contract).rsplit("/", 1)[0]
     id = adding.free_id(f"{contract.name}/{theme}/{_slug(name or file.stem)}")
     case = make_case(
@@ -253,11 +294,22 @@ def add(
         contract=contract,
         origin=origin,
         why=why,
-        flags={flag for flag in Flag if flag.value in flags},
+        flags=about,
     )
-    kept = adding.add(case, document)
+    _finish(adding, adding.add(case, document), case)
+
+
+def _add_cut(
+    adding: _Adding, documents: CutDocuments, name: str, origin: str, why: str, flags: set[Flag]
+) -> None:
+    id = adding.free_id(f"{cuts.expectation(documents)[0]}/{_slug(name)}")
+    case = cuts.make_case(documents, id=id, origin=origin, why=why, flags=flags)
+    _finish(adding, adding.add_cut(case, documents), case)
+
+
+def _finish(adding: _Adding, kept: str, case: Case | cuts.CutCase) -> None:
     adding.finish()
-    if kept != id:
+    if kept != case.id:
         raise CouldNotRun(f"the same document is there already, as {kept}")
     click.echo(json.dumps(case.row(), ensure_ascii=False))
 
@@ -269,43 +321,54 @@ def import_findings(findings: Path) -> None:
     from fuzz.campaign.findings import load as load_finding
 
     adding = _Adding()
-    before = len(adding.cases)
+    before = len(adding)
     for directory in sorted(path for path in findings.iterdir() if path.is_dir()):
         finding = load_finding(directory)
         if finding is None:
             continue
         record = finding.best
         document, contract = finding.document(record), contract_named(record.contract)
+        origin = f"found by a campaign against {record.engine_name}"
+        why = f"Oracle and engine differed: {record.signature}."
+        if record.target == "cuts":
+            cut = CutDocuments.of_text(document)
+            id = adding.free_id(f"found/{finding.id}")
+            adding.add_cut(cuts.make_case(cut, id=id, origin=origin, why=why), cut)
+            continue
         key_groups = record.key_groups or oracle.DEFAULT_KEY_GROUP_COUNT
         case = make_case(
             document,
             id=adding.free_id(f"{contract.name}/found/{finding.id}"),
             key_groups=key_groups,
             contract=contract,
-            origin=f"found by a campaign against {record.engine_name}",
-            why=f"Oracle and engine differed: {record.signature}.",
+            origin=origin,
+            why=why,
         )
         adding.add(case, document)
     adding.finish()
-    click.echo(f"{len(adding.cases) - before} cases added", err=True)
+    click.echo(f"{len(adding) - before} cases added", err=True)
 
 
 @corpus.command()
 @_ADD_CONTRACT
 def seed(contract_name: str) -> None:
     """Add what the strategies know and the corpus lacks: every corruption, kind and hazard."""
+    from fuzz.regression.cut_seeding import seeds as cut_seeds
     from fuzz.regression.seeding import seeds
 
     adding = _Adding()
-    before = len(adding.cases)
+    before = len(adding)
     ids: dict[str, str] = {}
     for made in seeds(contract_named(contract_name)):
         case = made.case
         if case.neighbour is not None:
             case = Case.from_row(case.row() | {"neighbour": ids[case.neighbour]})
         ids[case.id] = adding.add(case, made.document)
+    if contract_name == CONTRACT.name:
+        for whole, documents in cut_seeds():
+            adding.add_cut(whole, documents)
     adding.finish()
-    click.echo(f"{len(adding.cases) - before} cases added", err=True)
+    click.echo(f"{len(adding) - before} cases added", err=True)
 
 
 @corpus.command()
@@ -337,8 +400,20 @@ def export(one_file: bool) -> None:
         case.row() | {"document": base64.b64encode(case.path.read_bytes()).decode()}
         for case in _cases()
     ]
+    whole = [
+        case.row()
+        | {
+            "documents": {
+                name: base64.b64encode((case.path / name).read_bytes()).decode()
+                for name in case.files
+            }
+        }
+        for case in _cuts()
+    ]
     flags = {flag.value: flag.statement for flag in Flag}
-    click.echo(json.dumps({"flags": flags, "cases": cases, "vectors": vectors.document()}))
+    click.echo(
+        json.dumps({"flags": flags, "cases": cases, "cuts": whole, "vectors": vectors.document()})
+    )
 
 
 @corpus.command("schema")

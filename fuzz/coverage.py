@@ -67,7 +67,7 @@ class OracleCoverage:
 
     def remember(self) -> None:
         """Take note of the branches that were taken since libFuzzer cleared the counters."""
-        self._ever |= int.from_bytes(self.counters, "little")
+        self._ever |= int.from_bytes(self.counters[: self._used], "little")
 
     @property
     def branches(self) -> int:

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ import click
 import oracle
 from fuzz.assumptions import contradicted, contradicted_by_exports, exports_view_logs
 from fuzz.comparison import (
+    AGREEMENT,
     Comparison,
     Outcome,
     Signature,
@@ -24,17 +25,22 @@ from fuzz.comparison import (
     contract_of,
     mapped,
 )
+from fuzz.could_not_run import CouldNotRun
+from fuzz.cut_files import is_cut, read_cut
+from fuzz.cuts import CONTRACT as CUT_CONTRACT
+from fuzz.cuts import CutComparison, CutDocuments, compare_cut, lending_cuts
 from fuzz.engines import (
     DEFAULT_RELEASE,
     RELEASES,
     STAND_IN,
     Engine,
     EngineUnavailable,
+    EngineUnsupported,
     StdioEngine,
     load,
 )
 from fuzz.engines.protocol import EngineVerdict
-from fuzz.ledger import Divergence, divergences
+from fuzz.ledger import Divergence, Shape, divergences
 from oracle import ASSUMPTIONS, CONTRACTS, Contract, DecodeError, Feature, Verdict, contract_named
 from oracle.terminal import printable
 
@@ -43,12 +49,6 @@ DOCUMENT = "document"
 _SHOWN_MESSAGES = 10
 
 _COLOURS = {Outcome.AGREE: "green", Outcome.KNOWN: "yellow"}
-
-
-class CouldNotRun(click.ClickException):
-    """Nothing was compared; the message says what to do."""
-
-    exit_code = 2
 
 
 def _key_groups(
@@ -106,6 +106,35 @@ class _Report:
             self.contradicted.update(ids)
         self._row(row, found.outcome, found.signature, side.asked)
 
+    def cut(self, file: str, side: _Side, found: CutComparison) -> None:
+        """One whole cut on one engine."""
+        verdict, first = found.oracle, found.first
+        rule = None if verdict.fault is None else verdict.fault.rule
+        row = {
+            "file": file,
+            "engine": side.release,
+            "contract": CUT_CONTRACT.name,
+            "outcome": found.outcome.value,
+            "known": None if first is None else first.known,
+            "oracle": {
+                "step": verdict.step or "valid",
+                "rule": rule,
+                "message": None if verdict.step is None else str(verdict),
+            },
+            "steps": [
+                {
+                    "step": each.step,
+                    "known": each.known,
+                    "oracle": each.oracle,
+                    "engine": each.engine,
+                    "signature": _signature_row(each.signature),
+                }
+                for each in found.differences
+            ],
+        }
+        signature = AGREEMENT if first is None else first.signature
+        self._row(row, found.outcome, signature, side.asked)
+
     def engines(
         self,
         file: str,
@@ -138,8 +167,8 @@ class _Report:
         self.outcomes[outcome] += 1
         finding = outcome not in _COLOURS
         if finding:
-            row["signature"] = {"oracle": signature.oracle, "engine": signature.engine}
-            row["replay"] = _replay(row["file"], row["key_groups"], *asked)
+            row["signature"] = _signature_row(signature)
+            row["replay"] = _replay(row["file"], row.get("key_groups"), *asked)
         if self.style == "json":
             click.echo(json.dumps(row))
             return
@@ -148,7 +177,16 @@ class _Report:
         known = f"  {row['known']}" if row["known"] else ""
         click.echo(f"{told} {printable(engine)}  {printable(row['file'])}{known}")
         if finding:
-            self._details(row)
+            details = self._steps if "steps" in row else self._details
+            details(row)
+            click.echo(f"    replay: {printable(row['replay'])}")
+
+    def _steps(self, row: Mapping[str, Any]) -> None:
+        for step in row["steps"]:
+            known = f" (known: {step['known']})" if step["known"] else ""
+            click.echo(f"    {step['step']}{known}")
+            for side in ("oracle", "engine"):
+                click.echo(f"        {side}: {printable(step[side])}")
 
     def _details(self, row: Mapping[str, Any]) -> None:
         before = ("oracle", "oracle") if "oracle" in row else ("before", "before_verdict")
@@ -170,7 +208,6 @@ class _Report:
                 click.echo(f"    only {title}: {printable(', '.join(differs[key]))}")
         for id in row.get("contradicts", ()):
             click.echo(f"    contradicts {id}: {ASSUMPTIONS[id].statement}")
-        click.echo(f"    replay: {printable(row['replay'])}")
 
     @property
     def status(self) -> int:
@@ -198,9 +235,14 @@ def _verdict_row(verdict: EngineVerdict, rules: frozenset[str]) -> dict[str, Any
     }
 
 
-def _replay(file: str, key_groups: int, *asked: str) -> str:
+def _signature_row(signature: Signature) -> dict[str, Any]:
+    return {"oracle": signature.oracle, "engine": signature.engine}
+
+
+def _replay(file: str, key_groups: int | None, *asked: str) -> str:
     words = ["python", "-m", "fuzz", "diff", *dict.fromkeys(asked)]
-    return shlex.join([*words, "--key-groups", str(key_groups), file])
+    groups = [] if key_groups is None else ["--key-groups", str(key_groups)]
+    return shlex.join([*words, *groups, file])
 
 
 @click.command()
@@ -248,27 +290,32 @@ def diff(
     style: str,
     paths: tuple[Path, ...],
 ) -> None:
-    """Compare what the oracle and engines say of documents.
+    """Compare what the oracle and engines say of documents, and of whole cuts.
 
-    A directory stands for every .json file below it. Releases and checkouts must be built first
-    (python -m fuzz engine build). One row for each document and engine goes to standard output,
-    with json one object a line. Exits with 0 when all agree or differ as the ledger of known
-    divergences says, with 1 when something else differs, and with 2 when it could not compare.
+    A directory stands for every .json file below it, and for every cut: those of a checkpoint
+    store, and those in a directory of their own, as in corpora/cuts. A cut is compared step by
+    step: its index, its manifests, its predecessor. Releases and checkouts must be built first
+    (python -m fuzz engine build). One row for each document or cut and engine goes to standard
+    output, with json one object a line. Exits with 0 when all agree or differ as the ledger of
+    known divergences says, with 1 when something else differs, and with 2 when it could not
+    compare, also when it is only an engine that cannot be asked about cuts.
     """
     contract = None if contract_name is None else _contract(contract_name)
     sides = [_side(name, contract_name, contract) for name in names]
     report = _Report(style)
-    files = list(_files(paths))
+    files, cuts = _inputs(paths)
     for side in sides:
         _tell_exports(side)
     try:
         _compare_all(files, sides, key_groups, report)
+        unasked = [side for side in sides if cuts and not _compare_cuts(cuts, side, report)]
     except EngineUnavailable as error:
         raise CouldNotRun(str(error)) from error
     told = ", ".join(f"{count} {outcome.value}" for outcome, count in report.outcomes.items())
     engines = printable(", ".join(side.release for side in sides))
     total = report.outcomes.total()
-    click.echo(f"{len(files)} documents on {engines}, {total} comparisons: {told}", err=True)
+    counted = f"{len(files)} documents" + (f" and {len(cuts)} cuts" if cuts else "")
+    click.echo(f"{counted} on {engines}, {total} comparisons: {told}", err=True)
     if report.contradicted:
         counts = ", ".join(
             f"{id} {report.contradicted[id]} times"
@@ -276,7 +323,20 @@ def diff(
             if id in report.contradicted
         )
         click.echo(f"contradicted: {counts}; see manifest-oracle rules", err=True)
-    context.exit(report.status)
+    context.exit(report.status or (2 if unasked else 0))
+
+
+def _compare_cuts(cuts: Sequence[Path], side: _Side, report: _Report) -> bool:
+    """Compare *cuts* on one engine; gives whether it can be asked, and tells if it cannot."""
+    try:
+        engine = lending_cuts(side.engine)
+    except EngineUnsupported as error:
+        told = f"cuts not compared: {len(cuts)}; {error}; ask an engine that has them"
+        click.echo(f"{printable(told)}: --engine {DEFAULT_RELEASE}", err=True)
+        return False
+    for path in cuts:
+        report.cut(str(path), side, compare_cut(engine, _read_cut(path)))
+    return True
 
 
 def _compare_all(
@@ -346,25 +406,40 @@ def _side(name: str, contract_name: str | None, contract: Contract | None) -> _S
         raise CouldNotRun(str(error)) from error
 
 
-def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
+def _inputs(paths: tuple[Path, ...]) -> tuple[list[Path], list[Path]]:
+    """The documents and the cuts that *paths* stand for."""
+    files: list[Path] = []
+    cuts: list[Path] = []
     for path in paths:
-        if not path.is_dir():
-            yield path
+        found = [path] if is_cut(path) or not path.is_dir() else sorted(_below(path))
+        if not found:
+            raise CouldNotRun(f"there is no .json file below {path}, and no cut")
+        for one in found:
+            (cuts if is_cut(one) else files).append(one)
+    return files, cuts
+
+
+def _below(path: Path) -> Iterator[Path]:
+    # Not by a glob: it passes over what it may not look into.
+    for directory, rooms, names in os.walk(path, onerror=_cannot_read):
+        if is_cut(Path(directory)):
+            rooms.clear()
+            yield Path(directory)
             continue
-        # Not by a glob: it passes over what it may not look into.
-        below = sorted(
-            Path(directory, name)
-            for directory, _, names in os.walk(path, onerror=_cannot_read)
-            for name in names
-            if name.endswith(".json")
-        )
-        if not below:
-            raise CouldNotRun(f"there is no .json file below {path}")
-        yield from below
+        for file in (Path(directory, name) for name in names):
+            if file.name.endswith(".json") or is_cut(file):
+                yield file
 
 
 def _cannot_read(error: OSError) -> NoReturn:
     raise CouldNotRun(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _read_cut(path: Path) -> CutDocuments:
+    try:
+        return read_cut(path)
+    except OSError as error:
+        _cannot_read(error)
 
 
 def _read(file: Path) -> bytes:
@@ -421,9 +496,8 @@ def check(context: click.Context, style: str) -> None:
                 click.echo(f"{divergence.id}: not checked on {release}, it is not built", err=True)
                 continue
             for shape in divergence.shapes:
-                data = _read(shape.path(contract))
-                found = compare(data, engines[release], shape.key_groups, contract)
-                holds = found.known == divergence.id and shape.matches(found.signature)
+                signature, known = _shown(shape, contract, engines[release])
+                holds = known == divergence.id and shape.matches(signature)
                 stale = stale or not holds
                 document = str(shape.path(contract))
                 row = {
@@ -431,11 +505,21 @@ def check(context: click.Context, style: str) -> None:
                     "engine": release,
                     "document": document,
                     "holds": holds,
-                    "now": str(found.signature),
+                    "now": str(signature),
                     "replay": _replay(document, shape.key_groups, f"--engine={release}"),
                 }
                 _show(row, style)
     context.exit(int(stale))
+
+
+def _shown(shape: Shape, contract: Contract, engine: Engine) -> tuple[Signature, str | None]:
+    """What differs on the document of *shape*, and the divergence that it is known as."""
+    path = shape.path(contract)
+    if shape.key_groups is not None:
+        found = compare(_read(path), engine, shape.key_groups, contract)
+        return found.signature, found.known
+    first = compare_cut(lending_cuts(engine), _read_cut(path)).first
+    return (AGREEMENT, None) if first is None else (first.signature, first.known)
 
 
 def _entries() -> tuple[Divergence, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corpora import ROOT
+from fuzz.could_not_run import CouldNotRun
 from fuzz.engines import builds
 from fuzz.engines.protocol import EngineUnavailable
 
@@ -27,12 +28,6 @@ _LINE_EVERY = 20.0
 @click.group()
 def engine() -> None:
     """Production engines: the Rust crate laminar-core, release by release or from a checkout."""
-
-
-class Unavailable(click.ClickException):
-    """Could not run, as opposed to ran and found something."""
-
-    exit_code = 2
 
 
 @engine.command()
@@ -61,7 +56,7 @@ def build(releases: tuple[str, ...], checkouts: tuple[Path, ...], again: bool) -
                 f"{made.coverage_counters:,} coverage counters, {made.library}"
             )
     except EngineUnavailable as error:
-        raise Unavailable(str(error)) from error
+        raise CouldNotRun(str(error)) from error
 
 
 @engine.command()
@@ -84,7 +79,7 @@ def test(release: str, corpus: Path) -> None:
     try:
         passed = test_engine(builds.target(release), corpus)
     except EngineUnavailable as error:
-        raise Unavailable(str(error)) from error
+        raise CouldNotRun(str(error)) from error
     sys.exit(0 if passed else 1)
 
 
@@ -190,7 +185,7 @@ def remove(releases: tuple[str, ...], everything: bool) -> None:
     found = builds.built()
     unknown = sorted(set(releases) - {one.release for one in found})
     if unknown:
-        raise Unavailable(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
+        raise CouldNotRun(f"not built: {', '.join(unknown)}; see: python -m fuzz engine list")
     for one in found:
         if one.release in releases:
             builds.remove(one)
@@ -210,7 +205,7 @@ def serve(engine_name: str) -> None:
     try:
         loaded = load(engine_name)
     except EngineUnavailable as error:
-        raise Unavailable(str(error)) from error
+        raise CouldNotRun(str(error)) from error
     answer(loaded, sys.stdin.buffer, sys.stdout.buffer)
 
 

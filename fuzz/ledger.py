@@ -28,14 +28,14 @@ class Shape:
     ``outcomes`` are the outcomes that it may have; ``oracle`` and ``engine`` are each side's
     reasons that the other side does not have, all of them and sorted. ``documents`` holds, for
     the name of each contract, the file below `divergences` with the smallest document that
-    shows it; ``key_groups`` is what they are judged for.
+    shows it; ``key_groups`` is what they are judged for, and ``None`` where they are whole cuts.
     """
 
     outcomes: frozenset[str]
     oracle: tuple[str, ...]
     engine: tuple[str, ...]
     documents: Mapping[str, str]
-    key_groups: int
+    key_groups: int | None
 
     def matches(self, signature: Signature) -> bool:
         """Whether exactly this is what differs."""
@@ -62,6 +62,11 @@ class Divergence:
     reference: str
     releases: Mapping[str, tuple[str, ...]]
     shapes: tuple[Shape, ...]
+
+    @property
+    def is_of_cuts(self) -> bool:
+        """Whether it shows in cuts, and not in manifests."""
+        return all(shape.key_groups is None for shape in self.shapes)
 
     def holds_for(self, release: str, contract: Contract) -> bool:
         """Whether it is an entry for *release*; a checkout goes by the release in its name."""
@@ -134,9 +139,9 @@ def _shape(
     oracle: list[str],
     engine: list[str],
     documents: Mapping[str, str],
-    key_groups: int,
+    key_groups: int | None = None,
 ) -> Shape:
-    if not 1 <= key_groups <= MAX_KEY_GROUP_COUNT:
+    if key_groups is not None and not 1 <= key_groups <= MAX_KEY_GROUP_COUNT:
         raise ValueError(f"key_groups is {key_groups}, not in 1..={MAX_KEY_GROUP_COUNT}")
     if not oracle and not engine:
         raise ValueError("a shape without a reason on either side would cover too much")

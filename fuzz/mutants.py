@@ -28,6 +28,7 @@ from fuzz.campaign.canary import VARIABLE
 from fuzz.campaign.findings import Findings
 from fuzz.campaign.supervisor import HANG_SECONDS, MEMORY_MIB
 from fuzz.campaign.worker import Job
+from fuzz.targets import SEARCH_FLAGS
 from oracle import Contract, Level, model, rules_of
 
 _SOURCE = Path(oracle.__file__).parent
@@ -353,7 +354,7 @@ def hunt(
             current=str(room / "current"),
             flags=(
                 "-max_total_time=0",
-                "-entropic=0",
+                *SEARCH_FLAGS,
                 f"-timeout={HANG_SECONDS}",
                 f"-rss_limit_mb={MEMORY_MIB}",
                 str(room / "live"),

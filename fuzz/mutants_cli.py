@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from fuzz.campaign_cli import CouldNotRun
+from fuzz.could_not_run import CouldNotRun
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
 from fuzz.mutants import EQUIVALENT, Mutant, Result, hunt
 from fuzz.mutants import mutants as all_mutants

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fuzz.engine_cli import Unavailable, progress
+from fuzz.could_not_run import CouldNotRun
+from fuzz.engine_cli import progress
 from fuzz.engines.protocol import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def runtime(minutes: float, seed: int | None, out: Path, replay: Path | None, st
             search = Search(program, examiner, out, tally, tell)
             failures = _replay(search, replay) if replay else _search(search, minutes, seed)
     except EngineUnavailable as error:
-        raise Unavailable(str(error)) from error
+        raise CouldNotRun(str(error)) from error
     summary = {} if replay else {"seed": seed}
     summary |= {"seconds": round(time.monotonic() - start), **search.tally}
     if style == "json":
@@ -132,7 +133,7 @@ def _replay(search: Search, path: Path) -> list[Failure]:
     try:
         run = Run.from_json(path.read_text())
     except (ValueError, KeyError, TypeError) as error:
-        raise Unavailable(
+        raise CouldNotRun(
             f"{path} is no run: {error!r}; give the run.json of a run that was kept"
         ) from error
     for _ in range(_REPLAYS):

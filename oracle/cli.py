@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -64,6 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # else whoever read the output has gone
             _complain(options.parser.prog, f"could not finish: {error}")
+        return COULD_NOT_RUN
+    except Exception:
+        traceback.print_exc()
+        _complain(options.parser.prog, "this is a fault of the command; please report the above")
         return COULD_NOT_RUN
     return code
 

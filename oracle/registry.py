@@ -84,6 +84,24 @@ CHECKS: dict[str, FindingCheck] = {}
 """What finds the places where a rule or hazard fires, by id. Faults have none of their own."""
 
 
+PARTS = {
+    "channels": "channel_progress",
+    "offsets": "source_offsets",
+    "references": "referenced_chunks",
+    "frames": "state_frames",
+    "intents": "sink_artifact_intents",
+    "sinks": "prepared_sinks",
+    "subscription": "subscription_output",
+    "view-logs": "view_logs",
+    "segments": "view_logs",
+}
+"""By the first word of rules' ids, the part of a manifest that they look through.
+
+They have nothing to say of one that is empty, so they are not asked, which is most of the work
+for a small manifest.
+"""
+
+
 def rule(
     id: str,
     *,
@@ -134,7 +152,7 @@ def family(id: str, *, feature: Feature) -> Callable[[FindingCheck], FindingChec
 def fault(id: str, statement: str, *, family: str, unspecified_with: tuple[str, ...] = ()) -> Rule:
     """Register *id* as a fault of *family*."""
     entry = Rule(id, Level.FAULT, statement, RULES[family].feature, unspecified_with, family=family)
-    RULES[id] = entry
+    _enter(entry)
     return entry
 
 
@@ -167,14 +185,21 @@ def _statement(check: Callable[..., object]) -> str:
 
 
 def _add(entry: Rule, check: FindingCheck) -> None:
-    assert entry.id not in RULES, f"{entry.id} is registered twice"
-    RULES[entry.id] = entry
+    _enter(entry)
     CHECKS[entry.id] = check
 
 
-def _findings_of(entry: Rule, check: PlaceCheck) -> FindingCheck:
-    def findings_of(subject: Subject) -> list[Finding]:
-        places = [*check(subject)]
-        return [entry.at(*place) for place in places] if places else []
+def _enter(entry: Rule) -> None:
+    assert entry.id not in RULES, f"{entry.id} is registered twice"
+    RULES[entry.id] = entry
 
-    return findings_of
+
+def _findings_of(entry: Rule, check: PlaceCheck) -> FindingCheck:
+    def findings_of(subject: Subject) -> Iterable[Finding]:
+        places = [*check(subject)]
+        return [entry.at(*place) for place in places] if places else ()
+
+    part = PARTS.get(entry.id.partition(".")[0])
+    if part is None:
+        return findings_of
+    return lambda subject: findings_of(subject) if getattr(subject.manifest, part) else ()

@@ -184,10 +184,13 @@ INTERACTIONS = (
 
 
 def together(*expectations: frozenset[str]) -> frozenset[str]:
-    """What is expected of several corruptions at once: all their rules but the hidden ones."""
+    """What is expected of several corruptions at once: all their rules that can be relied on.
+
+    Those that :data:`INTERACTIONS` hide, and those that the others make unspecified, are not.
+    """
     expected = frozenset[str]().union(*expectations)
     hidden = [interaction.hides for interaction in INTERACTIONS if interaction.when in expected]
-    return expected.difference(*hidden)
+    return expected.difference(unspecified(expected), *hidden)
 
 
 @cache

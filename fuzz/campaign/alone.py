@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fuzz.engines.protocol import StoreEngine
     from fuzz.targets.session import Disagreement
 
 _SECONDS = 120
@@ -27,14 +28,17 @@ class Died:
 
 
 def judge_alone(
-    document: bytes, key_groups: int, engine: str, contract: str
+    document: bytes, key_groups: int | None, engine: str, contract: str
 ) -> Disagreement | Died | None:
-    """Compare both sides on *document* elsewhere; ``None`` where they agree or it is known."""
+    """Compare both sides on *document* elsewhere; ``None`` where they agree or it is known.
+
+    A document without *key_groups* is a whole cut.
+    """
     return _elsewhere("judge", document, key_groups, engine, contract)
 
 
 def reduce_alone(
-    document: bytes, key_groups: int, engine: str, contract: str
+    document: bytes, key_groups: int | None, engine: str, contract: str
 ) -> Disagreement | None:
     """Reduce *document* elsewhere; ``None`` where that did not work out."""
     made = _elsewhere("reduce", document, key_groups, engine, contract)
@@ -42,7 +46,7 @@ def reduce_alone(
 
 
 def _elsewhere(
-    what: str, document: bytes, key_groups: int, engine: str, contract: str
+    what: str, document: bytes, key_groups: int | None, engine: str, contract: str
 ) -> Disagreement | Died | None:
     from fuzz.targets.session import Disagreement
 
@@ -78,6 +82,7 @@ def main() -> None:
     from fuzz.campaign.canary import plant_from_environment
     from fuzz.campaign.contracts import contract_called
     from fuzz.comparison import compare
+    from fuzz.cuts import lending_cuts
     from fuzz.engines import load
     from fuzz.reduce import reduce
     from fuzz.targets.session import disagreement
@@ -87,6 +92,9 @@ def main() -> None:
     document = Path(path).read_bytes()
     engine = load(engine_name)
     contract = contract_called(contract_name, engine)
+    if key_groups == str(None):
+        _print(_cut_disagreement(what, path, lending_cuts(engine)))
+        return
     groups = int(key_groups)
     if what == "reduce":
         made = reduce(document, groups, engine, contract)
@@ -94,9 +102,27 @@ def main() -> None:
         found, groups = made.comparison, made.key_groups
     else:
         found = compare(document, engine, groups, contract)
-    told = None
-    if found.is_finding:
-        told = asdict(disagreement(found, b"", groups))
+    _print(disagreement(found, b"", groups) if found.is_finding else None)
+
+
+def _cut_disagreement(what: str, path: str, engine: StoreEngine) -> Disagreement | None:
+    from fuzz.cuts import CutDocuments, compare_cut
+    from fuzz.reduce_cuts import reduce_cut
+    from fuzz.targets.session import cut_disagreement
+
+    documents = CutDocuments.of_text(Path(path).read_bytes())
+    if what == "reduce":
+        made = reduce_cut(documents, engine)
+        Path(path).write_bytes(made.documents.text())
+        found = made.comparison
+    else:
+        found = compare_cut(engine, documents)
+    return cut_disagreement(found, b"") if found.is_finding else None
+
+
+def _print(found: Disagreement | None) -> None:
+    told = None if found is None else asdict(found)
+    if told is not None:
         del told["document"]
     print(json.dumps(told))
 

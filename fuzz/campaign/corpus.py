@@ -18,11 +18,11 @@ MOST_BYTES = 64 * 1024 * 1024
 """A corpus that is larger than this is minimised at the end of a campaign."""
 
 
-def write_seeds(corpus: Path, contract: Contract, seed: int) -> None:
-    """Put the built-in seeds into *corpus*."""
+def write_seeds(corpus: Path, contract: Contract, seed: int, target: str = "manifests") -> None:
+    """Put the built-in seeds of *target* into *corpus*."""
     from fuzz.campaign.seeds import seeds
 
-    for document in seeds(contract, seed):
+    for document in seeds(contract, seed, target):
         write_quickly(corpus / corpus_name(document), document)
 
 

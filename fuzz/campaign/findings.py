@@ -3,7 +3,7 @@
     findings/<id>/first.json        the first document that showed it, both verdicts, versions
     findings/<id>/smallest.json     the same of the smallest
     findings/<id>/reduced.json      and of the one that was made smaller still
-    findings/<id>/<name>.document   the documents, byte for byte
+    findings/<id>/<name>.document   the documents, byte for byte; with .cut for a whole cut
 
 A ``.json`` file is written after the document that it names, so what it names is there.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzz.campaign.files import as_json, content_name, read_json, write_whole
+from fuzz.cut_files import ENDING
 
 if TYPE_CHECKING:
     from fuzz.targets.session import Disagreement
@@ -103,7 +104,7 @@ class Findings:
         record = Record(
             outcome=found.outcome,
             signature=found.signature,
-            document=f"{content_name(found.document)}.document",
+            document=_name(found.document, origin.target),
             size=len(found.document),
             key_groups=found.key_groups,
             oracle=found.oracle,
@@ -141,7 +142,7 @@ class Findings:
         """Keep *document* as what *finding* was reduced to."""
         record = replace(
             finding.smallest,
-            document=f"{content_name(document)}.document",
+            document=_name(document, finding.smallest.target),
             size=len(document),
             key_groups=found.key_groups,
             oracle=found.oracle,
@@ -154,6 +155,10 @@ class Findings:
         """Every finding, the earliest first."""
         found = [finding for path in self._directory.iterdir() if (finding := load(path))]
         return iter(sorted(found, key=lambda finding: finding.first.found))
+
+
+def _name(document: bytes, target: str) -> str:
+    return f"{content_name(document)}{ENDING if target == 'cuts' else '.document'}"
 
 
 def load(directory: Path) -> Finding | None:

@@ -66,4 +66,4 @@ def plot(title: str, seconds: Sequence[float], lines: Sequence[Line]) -> Markup:
 def _round_up(value: float) -> float:
     """The next number that is one digit and zeros, so that an axis reads well."""
     unit = 10.0 ** math.floor(math.log10(value))
-    return next(unit * factor for factor in (1, 2, 4, 5, 8, 10) if unit * factor >= value)
+    return next(unit * factor for factor in (1, 2, 3, 4, 6, 8, 10) if unit * factor >= value)

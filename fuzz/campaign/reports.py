@@ -17,7 +17,7 @@ from fuzz.campaign.plots import Line, plot
 from fuzz.campaign.supervisor import Campaign
 from fuzz.campaign.totals import NEVER_ALONE, RuleCounts, Totals, blindness, rule_ids
 from fuzz.engines.builds import STAND_IN
-from oracle import RULES
+from oracle import RULES, cuts
 
 _SHOWN_BYTES = 4_000
 
@@ -80,9 +80,12 @@ class Report:
         """The matrix of rules."""
         return [
             RuleRow(
-                id, RULES[id].statement, self.total.rules.get(id, RuleCounts()), NEVER_ALONE.get(id)
+                id,
+                (RULES.get(id) or cuts.RULES[id]).statement,
+                self.total.rules.get(id, RuleCounts()),
+                NEVER_ALONE.get(id),
             )
-            for id in rule_ids(self.campaign.contract)
+            for id in rule_ids(self.campaign.contract, self.campaign.plan.target)
         ]
 
 
@@ -100,6 +103,9 @@ def _row(finding: Finding, total: Totals, campaign: Campaign) -> Row:
     words = ["python", "-m", "fuzz"]
     options = ["--engine", campaign.plan.engine, "--contract", campaign.plan.contract]
     groups = [] if best.key_groups is None else ["--key-groups", str(best.key_groups)]
+    explaining = [*words, "explain", *options, *groups, str(path)]
+    if best.target == "cuts":
+        explaining = [*words, "diff", "--engine", campaign.plan.engine, str(path)]
     text = finding.document(best).decode("utf-8", "backslashreplace")
     return Row(
         id=finding.id,
@@ -112,7 +118,7 @@ def _row(finding: Finding, total: Totals, campaign: Campaign) -> Row:
         best=best,
         path=str(path),
         replay=shlex.join([*words, "replay", str(finding.directory)]),
-        explain=shlex.join([*words, "explain", *options, *groups, str(path)]),
+        explain=shlex.join(explaining),
         text=text if len(text) <= _SHOWN_BYTES else f"{text[:_SHOWN_BYTES]}…",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz.mutator import Mutator
+from fuzz.mutator.cuts import seeds as cut_seeds
 from fuzz.regression.index import read
 from oracle import Contract
 
@@ -11,8 +12,10 @@ _MADE = 32
 _LARGEST = 100_000
 
 
-def seeds(contract: Contract, seed: int) -> list[bytes]:
-    """The regression corpus of *contract*, and a few small valid documents besides."""
+def seeds(contract: Contract, seed: int, target: str) -> list[bytes]:
+    """The regression corpus of *contract*, and a few small valid documents besides; or its cuts."""
+    if target == "cuts":
+        return [*cut_seeds()]
     documents = [case.path.read_bytes() for case in read() if case.contract == contract.name]
     made = Mutator(contract, seed).seeds(_MADE)
     return [*(document for document in documents if len(document) <= _LARGEST), *made]

@@ -19,9 +19,11 @@ from fuzz.campaign.current import read_current
 from fuzz.campaign.files import as_json, read_json, write_quickly, write_whole
 from fuzz.campaign.findings import Findings, Origin
 from fuzz.campaign.totals import Moment, Totals, totals
-from fuzz.campaign.worker import Job
+from fuzz.campaign.worker import STATE_EVERY, Job
+from fuzz.could_not_run import CouldNotRun
 from fuzz.dictionary import dictionary
 from fuzz.engines import load
+from fuzz.targets import SEARCH_FLAGS
 from fuzz.targets.session import Disagreement
 from oracle import Contract
 
@@ -31,15 +33,12 @@ MEMORY_MIB = 2048
 """A worker that takes more is stopped."""
 
 _TICK = 0.5
+_SILENT_SECONDS = 2 * HANG_SECONDS
 _MOMENT_EVERY = 5.0
 _ENDING_SECONDS = 15.0
 # How libFuzzer says what happened to an input.
 _STATUSES = {70: "hang", 71: "memory", 72: "interrupted", 77: "crash"}
 _INTERRUPTED = 72
-
-
-class CouldNotRun(Exception):
-    """The campaign could not start or go on; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,7 @@ class _Running:
     job: Job
     process: subprocess.Popen[bytes]
     started: float
+    hangs: bool = False
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class Supervisor:
         """Run the campaign to its end."""
         self._prepare()
         self._started = time.monotonic()
-        before = signal.signal(signal.SIGTERM, self._stop)
+        before = signal.signal(signal.SIGTERM, lambda *_: self.stop())
         try:
             for _ in range(self._plan.workers):
                 self._start()
@@ -137,7 +137,8 @@ class Supervisor:
             self._end()
         return self.campaign
 
-    def _stop(self, *_: object) -> None:
+    def stop(self) -> None:
+        """End the campaign before its time."""
         self._stopping = True
 
     def _prepare(self) -> None:
@@ -187,7 +188,8 @@ class Supervisor:
     def _seed_corpus(self) -> None:
         """Put the built-in seeds into a corpus that has nothing."""
         if not any(self._plan.corpus.iterdir()):
-            corpora.write_seeds(self._plan.corpus, self.campaign.contract, self._plan.seed)
+            plan = self._plan
+            corpora.write_seeds(plan.corpus, self.campaign.contract, plan.seed, plan.target)
 
     # --- workers -----------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class Supervisor:
                 f"-max_total_time={max(1, int(self._remaining()))}",
                 f"-timeout={HANG_SECONDS}",
                 f"-rss_limit_mb={MEMORY_MIB}",
-                "-entropic=0",
+                *SEARCH_FLAGS,
                 "-reload=10",
                 # A slow input is no finding, and libFuzzer would write each to a file.
                 f"-report_slow_units={HANG_SECONDS}",
@@ -244,6 +246,9 @@ class Supervisor:
                 if worker.process.poll() is not None:
                     self._running.remove(worker)
                     self._ended(worker)
+                elif _is_silent(worker):
+                    worker.hangs = True
+                    worker.process.kill()
             if self._left_behind:
                 left = self._left_behind.pop()
                 self._investigate(
@@ -266,8 +271,8 @@ class Supervisor:
         seconds = time.monotonic() - self._started
         last = campaign.moments[-1] if campaign.moments else None
         passed = campaign.seconds + seconds
-        rate = 0.0
-        if last is not None and passed > last.seconds:
+        rate = 0.0 if last is None else last.rate
+        if last is not None and passed > last.seconds + STATE_EVERY:
             rate = max(0, total.inputs - last.inputs) / (passed - last.seconds)
         moment = Moment(
             seconds=round(passed, 1),
@@ -290,8 +295,15 @@ class Supervisor:
         log = Path(worker.job.state.replace(".state.json", ".log"))
         if not Path(worker.job.state).exists():
             raise CouldNotRun(f"a worker did not start; the end of its log:\n{_tail(log)}")
-        how = _STATUSES.get(status) or (
-            f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+        how = (
+            "hang"
+            if worker.hangs
+            else _STATUSES.get(status)
+            or (
+                f"killed by {signal.Signals(-status).name}"
+                if status < 0
+                else f"ended with {status}"
+            )
         )
         self._deaths += 1
         self.campaign.notes.append(f"{worker.job.name} died: {how}; its log is {log}")
@@ -312,7 +324,8 @@ class Supervisor:
         document, key_groups = kept
         from fuzz.campaign.alone import Died, judge_alone
 
-        again = judge_alone(document, key_groups, self._plan.engine, self._plan.contract)
+        groups = None if job["target"] == "cuts" else key_groups
+        again = judge_alone(document, groups, self._plan.engine, self._plan.contract)
         origin = Origin(
             self._plan.engine_name, self._plan.contract, job["target"], job["seed"], job["name"]
         )
@@ -321,14 +334,14 @@ class Supervisor:
         elif isinstance(again, Died):
             signature = f"{again.how}: {again.place}"
             findings.add(
-                Disagreement(again.how, signature, document, key_groups, (), (again.told,)),
+                Disagreement(again.how, signature, document, groups, (), (again.told,)),
                 origin,
                 why,
             )
         elif not only_if_again:
             findings.add(
                 Disagreement(
-                    "died", f"died: {why.partition('died: ')[2]}", document, key_groups, (), ()
+                    "died", f"died: {why.partition('died: ')[2]}", document, groups, (), ()
                 ),
                 origin,
                 f"{why}; alone, its last input is harmless",
@@ -346,6 +359,19 @@ class Supervisor:
         self._running.clear()
         corpora.adopt(self._live, self._plan.corpus, self._adopted)
         self._note(self.campaign.totals())
+
+
+def _is_silent(worker: _Running) -> bool:
+    """Whether a worker has been silent for so long that something hangs.
+
+    libFuzzer stops an input that takes too long, but looks only at its own inputs.
+    """
+    try:
+        last = os.stat(worker.job.state).st_mtime
+    except FileNotFoundError:
+        last = 0.0
+    started = time.time() - (time.monotonic() - worker.started)
+    return time.time() - max(last, started) > _SILENT_SECONDS
 
 
 def as_line(value: object) -> bytes:

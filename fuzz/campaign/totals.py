@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.campaign.files import read_json
-from oracle import Contract, Level, rules_of
+from fuzz.regression.cuts import NO_CASE
+from oracle import Contract, Level, cuts, rules_of
 
 NEVER_ALONE = {
     "participant": "a fence cannot list participant 0, and a local manifest is participant 1's: "
@@ -28,6 +29,7 @@ NEVER_ALONE = {
     "layout.length breaks with it",
     "sinks.range-end": "the ranges are laid end to end up to the object's length: layout.gap or "
     "layout.length breaks with it",
+    "predecessor.invalid": "the predecessor by itself breaks a rule of indexes with it",
 }
 """Rules that the contract never lets stand alone, and why."""
 
@@ -59,20 +61,23 @@ class Totals:
     engine_coverage: int = 0
     """The most places of the engine that one worker reached."""
 
-    def unseen(self, contract: Contract) -> list[str]:
+    def unseen(self, contract: Contract, target: str) -> list[str]:
         """Rules that did not fire on both sides."""
-        return [id for id in rule_ids(contract) if not self._of(id).both]
+        return [id for id in rule_ids(contract, target) if not self._of(id).both]
 
-    def never_alone(self, contract: Contract) -> list[str]:
+    def never_alone(self, contract: Contract, target: str) -> list[str]:
         """Rules that could have fired alone and did not."""
-        return [id for id in rule_ids(contract) if not self._of(id).alone and id not in NEVER_ALONE]
+        never = [id for id in rule_ids(contract, target) if not self._of(id).alone]
+        return [id for id in never if id not in NEVER_ALONE]
 
     def _of(self, rule: str) -> RuleCounts:
         return self.rules.get(rule, RuleCounts())
 
 
-def rule_ids(contract: Contract) -> list[str]:
-    """Every id that a finding can have, in the contract's order."""
+def rule_ids(contract: Contract, target: str = "manifests") -> list[str]:
+    """Every id that a finding can have, in the contract's order: of cuts, for the target `cuts`."""
+    if target == "cuts":
+        return [id for id in cuts.RULES if id not in NO_CASE]
     families = {entry.family for entry in rules_of(contract)}
     return [
         entry.id
@@ -110,7 +115,7 @@ def _add(total: Totals, state: dict[str, Any]) -> None:
 
 
 _COVERAGE = re.compile(rb"^#\d+.*? cov: (\d+) ", re.MULTILINE)
-_TAIL = 4096
+_TAIL = 16_384
 
 
 def coverage_in(log: Path) -> int:
@@ -148,8 +153,8 @@ def blindness(total: Totals, moments: list[Moment], contract: Contract, target: 
             reasons.append("no input decoded")
         if not total.valid:
             reasons.append("no input was valid")
-    if target == "manifests":
-        unseen = total.unseen(contract)
+    if target in ("manifests", "cuts"):
+        unseen = total.unseen(contract, target)
         if unseen:
             reasons.append(f"never fired on both sides: {', '.join(unseen)}")
     for side in ("oracle", "engine"):

@@ -53,7 +53,7 @@ class View:
 
 def _line(campaign: Campaign, total: Totals) -> str:
     now = campaign.moments[-1]
-    unseen = len(total.unseen(campaign.contract))
+    unseen = len(total.unseen(campaign.contract, campaign.plan.target))
     return (
         f"{_minutes(now.seconds)}: {total.inputs:,} inputs, {_rate(campaign.moments):,.0f}/s, "
         f"coverage oracle {total.oracle_coverage:,} engine {total.engine_coverage:,}, "
@@ -73,8 +73,8 @@ def _picture(campaign: Campaign, total: Totals) -> RenderableType:
     table.add_row("corpus", f"{now.corpus:,} documents")
     contract = campaign.contract
     for title, rules in (
-        ("rules not seen", total.unseen(contract)),
-        ("not seen alone", total.never_alone(contract)),
+        ("rules not seen", total.unseen(contract, plan.target)),
+        ("not seen alone", total.never_alone(contract, plan.target)),
     ):
         more = f" and {len(rules) - _SHOWN} more" if len(rules) > _SHOWN else ""
         table.add_row(title, f"{len(rules)}  {' '.join(rules[:_SHOWN])}{more}")

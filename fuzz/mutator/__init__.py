@@ -232,14 +232,14 @@ _BYTES_MORE = 64
 
 # The parts of a manifest that may be missing, what they are then, and how often they are taken.
 _PARTS: tuple[tuple[str, Tree, float], ...] = (
-    ("subscription_output", None, 0.6),
-    ("view_logs", [], 0.3),
-    ("state_frames", [], 0.3),
-    ("referenced_chunks", [], 0.3),
-    ("prepared_sinks", [], 0.3),
-    ("sink_artifact_intents", [], 0.3),
-    ("channel_progress", [], 0.3),
-    ("source_offsets", {}, 0.3),
+    ("subscription_output", None, 0.7),
+    ("view_logs", [], 0.45),
+    ("state_frames", [], 0.45),
+    ("referenced_chunks", [], 0.45),
+    ("prepared_sinks", [], 0.45),
+    ("sink_artifact_intents", [], 0.45),
+    ("channel_progress", [], 0.45),
+    ("source_offsets", {}, 0.45),
 )
 _SHORTEN = 0.8
 # More elements than this are seldom needed to break a rule of a list.

@@ -198,7 +198,7 @@ def _overflow(name: str) -> Change:
     """Let the last payload of a list pass u64, or end exactly at its end."""
 
     def change(manifest: Manifest, values: Values) -> None:
-        payload = {"offset": 0, "length": 0}
+        payload = {"offset": manifest["node_data"]["object_length"], "length": 0}
         entry = manifest[name][-1]
         if entry.get("payload") is not None:
             payload = entry["payload"]
@@ -206,6 +206,24 @@ def _overflow(name: str) -> Change:
         payload["length"] = U64_MAX - payload["offset"] + values.below(2)
 
     return change
+
+
+def _swap_keys(manifest: Manifest, values: Values) -> None:
+    """Exchange the keys of the first two frames, or give both the first, and leave the rest."""
+    first, second = manifest["state_frames"][:2]
+    if values.chance(0.5):
+        first["key"], second["key"] = second["key"], first["key"]
+    else:
+        second["key"] = first["key"]
+
+
+def _two_streams(manifest: Manifest, values: Values) -> None:
+    """Put a stream behind the first that is like it, under the same name or one beside it."""
+    streams = manifest["subscription_output"]["streams"]
+    certificate = dict(streams[0]["distribution_certificate"])
+    name = certificate["stream_id"]
+    certificate["stream_id"] = values.pick((name, name + "a", name[:-1], "Z"))
+    streams.insert(1, {**streams[0], "distribution_certificate": certificate})
 
 
 def _frame_overflow(manifest: Manifest, values: Values) -> None:
@@ -473,6 +491,7 @@ BREAKS: tuple[Break, ...] = (
     Break(_OUTPUT, _set("subscription_output", "manifest_digest", 0, to=lambda _, now: now ^ 1)),
     Break(_OUTPUT, _output(_set("subscription_output", "protocol_version", to=_is(0, 2)))),
     Break(_OUTPUT, _output(_swap(*_STREAM, "segments"))),
+    Break(_OUTPUT, _output(_two_streams)),
     Break(_OUTPUT, _certify("version", _is(0, 2))),
     Break(_OUTPUT, _certify("protocol_version", _is(0, 2))),
     Break(_OUTPUT, _certify("stream_id", _around(MAX_STREAM_ID_BYTES))),
@@ -524,6 +543,7 @@ BREAKS: tuple[Break, ...] = (
     Break(_REFERENCES, _set("referenced_chunks", 0, "ref_count", to=lambda _, now: now + 1)),
     Break(_REFERENCES, _frame_beyond),
     Break(("state_frames",), _swap("state_frames")),
+    Break(("state_frames",), _swap_keys),
     Break(("state_frames",), _vnode(0)),
     Break(("state_frames", "assignment_fence"), _vnode(1)),
     Break(("state_frames", "assignment_fence"), _unowned),

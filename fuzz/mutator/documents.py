@@ -1,9 +1,8 @@
 """Documents as trees: what :mod:`json` reads, and marks for what it cannot write.
 
 A tree is made of dictionaries, lists, strings, numbers, booleans and ``None``. Reading and writing
-are the standard library's compiled code, because a campaign does both for every input. Two
-spellings that no such tree has are written through marks in strings: a literal that stands as it
-is, and a repeated name.
+are compiled code, because a campaign does both for every input. Two spellings that no such tree
+has are written through marks in strings: a literal that stands as it is, and a repeated name.
 """
 
 from __future__ import annotations
@@ -12,11 +11,13 @@ import json
 import re
 from typing import Any
 
+import orjson
+
 Tree = Any
 
 _LITERAL = "\0literal:"
 _AGAIN = "\0again:"
-_MARK = re.compile(r'"\\u0000literal:([^"]*)"|\\u0000again:\d+(?=")')
+_MARK = re.compile(rb'"\\u0000literal:([^"]*)"|\\u0000again:\d+(?=")')
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
@@ -24,18 +25,20 @@ _WRITER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 def read(document: bytes) -> Tree:
     """The tree of *document*; of a repeated name the last value.
 
-    Raises :class:`ValueError` or :class:`RecursionError` where it is not JSON to Python.
+    An integer beyond 64 bits becomes a float. Raises :class:`ValueError` where it is not JSON.
     """
-    return json.loads(document.decode())
+    return orjson.loads(document)
 
 
 def write(tree: Tree) -> bytes:
     """The text of *tree*, without white space."""
-    text = _WRITER.encode(tree)
-    if "\\u0000" in text:
-        text = _MARK.sub(lambda mark: mark[1] or "", text)
-    # A lone surrogate becomes bytes that are not UTF-8: one more thing to ask both sides about.
-    return text.encode("utf-8", "surrogatepass")
+    try:
+        text = orjson.dumps(tree)
+    except TypeError:
+        # An integer beyond 64 bits; or a lone surrogate, which becomes bytes that are not UTF-8:
+        # one more thing to ask both sides about.
+        text = _WRITER.encode(tree).encode("utf-8", "surrogatepass")
+    return _MARK.sub(rb"\1", text) if b"\\u0000" in text else text
 
 
 def literal(text: str) -> str:

@@ -106,7 +106,12 @@ class Tagged(Form):
 @cache
 def manifest_form(contract: Contract) -> Struct:
     """The form of a manifest of *contract*."""
-    form = _form(CheckpointManifest, contract)
+    return struct_form(CheckpointManifest, contract)
+
+
+def struct_form(shape: type, contract: Contract) -> Struct:
+    """The form of *shape*, which is a struct of the model, in *contract*."""
+    form = _form(shape, contract)
     assert isinstance(form, Struct)
     return form
 

@@ -7,11 +7,12 @@ out, or changing one thing afterwards, gives the document that breaks one rule a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
+
+import orjson
 
 import oracle
 from fuzz.mutator.documents import Tree
@@ -480,14 +481,9 @@ def unsealed(output: Tree) -> bytes:
     return canonical({name: value for name, value in output.items() if name != "manifest_digest"})
 
 
-_CANONICAL = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, check_circular=False, separators=(",", ":")
-)
-
-
 def canonical(tree: Tree) -> bytes:
-    """The canonical text of *tree*."""
-    return _CANONICAL.encode(tree).encode()
+    """The canonical text of *tree*, whose integers have at most 64 bits."""
+    return orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)
 
 
 def _watermark(m: Manifest) -> int | None:

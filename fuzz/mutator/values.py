@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from oracle import constants
 from oracle.kernels import WHITE_SPACE
 
 T = TypeVar("T")
+Maker = Callable[[], Tree]
 
 INTEGERS: tuple[int, ...] = tuple(
     sorted(
@@ -103,6 +104,7 @@ class Values:
 
     def __init__(self, random: Random) -> None:
         self._random = random.random
+        self._makers: dict[tuple[Form, str], Maker] = {}
 
     def chance(self, probability: float) -> bool:
         """Whether something of this probability happens now."""
@@ -118,31 +120,46 @@ class Values:
 
     def ordinary(self, form: Form, name: str = "") -> Tree:
         """A small value of *form*, as a field *name* might have it."""
+        make = self._makers.get((form, name))
+        if make is None:
+            make = self._makers[form, name] = self._maker(form, name)
+        return make()
+
+    def _maker(self, form: Form, name: str) -> Maker:
+        """What makes ordinary values of *form*, with all questions about it answered."""
+        random = self._random
         if isinstance(form, Integer):
-            return max(form.least, min(self.below(4), form.greatest))
+            numbers = [max(form.least, min(number, form.greatest)) for number in range(4)]
+            return lambda: numbers[int(random() * 4)]
         if isinstance(form, Text):
-            return self.text(name)
+            return lambda: self.text(name)
         if isinstance(form, Boolean):
-            return self.chance(0.5)
+            return lambda: random() < 0.5
         if isinstance(form, Uuid):
-            return self.pick(UUIDS)
+            return lambda: self.pick(UUIDS)
         if isinstance(form, Bytes):
-            return [1 + self.below(3)] * (1 if form.length is None else form.length)
+            length = 1 if form.length is None else form.length
+            return lambda: [1 + int(random() * 3)] * length
         if isinstance(form, Name):
-            return self.pick(form.names)
+            names = form.names
+            return lambda: self.pick(names)
         if isinstance(form, Maybe):
-            return None if self.chance(0.3) else self.ordinary(form.inner, name)
+            inner = self._maker(form.inner, name)
+            return lambda: None if random() < 0.3 else inner()
         if isinstance(form, Items):
-            return [self.ordinary(form.item, name) for _ in range(self.below(3))]
+            item = self._maker(form.item, name)
+            return lambda: [item() for _ in range(int(random() * 3))]
         if isinstance(form, Entries):
-            return {self.text(name): self.ordinary(form.value) for _ in range(self.below(3))}
+            value = self._maker(form.value, "")
+            return lambda: {self.text(name): value() for _ in range(int(random() * 3))}
         if isinstance(form, Tagged):
-            return self.ordinary(self.pick([*form.variants.values()]))
+            variants = [self._maker(variant, "") for variant in form.variants.values()]
+            return lambda: self.pick(variants)()
         assert isinstance(form, Struct)
-        made: dict[str, Tree] = {} if form.tag is None else {"kind": form.tag}
-        for field, inner in form.fields.items():
-            made[field] = self.ordinary(inner, field)
-        return made
+        fields = [(field, self._maker(inner, field)) for field, inner in form.fields.items()]
+        if form.tag is not None:
+            fields.insert(0, ("kind", lambda: form.tag))
+        return lambda: {field: make() for field, make in fields}
 
     def text(self, name: str) -> str:
         """A string as the field *name* might have it."""

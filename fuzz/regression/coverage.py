@@ -113,7 +113,7 @@ def _spellings(cases: list[Case], contract: Contract) -> Iterator[Row]:
 
 def _divergences(cases: list[Case], contract: Contract) -> Iterator[Row]:
     for entry in divergences():
-        if contract.name in entry.releases:
+        if contract.name in entry.releases and not entry.is_of_cuts:
             hits = sum(case.divergence == entry.id for case in cases)
             yield _simple(contract, "divergence", entry.id, hits)
 

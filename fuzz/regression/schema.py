@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fuzz.cuts import CONTRACT
 from fuzz.regression.cases import Case, Flag
+from fuzz.regression.cuts import STEPS, CutCase
 from fuzz.regression.vectors import DIGESTS, VectorFlag
-from oracle import CONTRACTS, MAX_KEY_GROUP_COUNT, RULES, Kind, Level, Stage
+from oracle import CONTRACTS, MAX_KEY_GROUP_COUNT, RULES, Kind, Level, Stage, cuts
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _RULES = [rule.id for rule in RULES.values() if rule.level in (Level.RULE, Level.FAULT)]
@@ -61,6 +63,35 @@ def case_schema() -> dict[str, Any]:
     }
 
 
+def cut_schema() -> dict[str, Any]:
+    """Schema of one line of ``cuts.jsonl``."""
+    case = case_schema()
+    inherited = ("kind", "flags", "divergence", "origin", "why")
+    properties: dict[str, Any] = {
+        "id": case["properties"]["id"],
+        "directory": {"type": "string", "pattern": "^cuts/.+$"},
+        "contract": {"const": CONTRACT.name},
+        "step": {"enum": list(STEPS)},
+        "rule": _or_null({"enum": list(cuts.RULES)}),
+        **{name: case["properties"][name] for name in inherited},
+        "files": {
+            "type": "object",
+            "propertyNames": {
+                "pattern": r"^(index|predecessor|manifest-[1-9][0-9]*)\.json$",
+            },
+            "additionalProperties": _SHA256,
+            "required": ["index.json"],
+        },
+    }
+    return {
+        **case,
+        "title": "A whole cut of the corpus: one line of cuts.jsonl",
+        "description": (CutCase.__doc__ or "").strip(),
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
 def vectors_schema() -> dict[str, Any]:
     """Schema of ``vectors.json``."""
     vector = {
@@ -101,5 +132,9 @@ def vectors_schema() -> dict[str, Any]:
 
 def files() -> dict[str, str]:
     """Every schema with the name of its file below the corpus."""
-    made = {"index.schema.json": case_schema(), "vectors.schema.json": vectors_schema()}
+    made = {
+        "index.schema.json": case_schema(),
+        "cuts.schema.json": cut_schema(),
+        "vectors.schema.json": vectors_schema(),
+    }
     return {name: json.dumps(schema, indent=2) + "\n" for name, schema in made.items()}

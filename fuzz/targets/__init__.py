@@ -15,14 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-TARGETS = ("manifests", "raw", "digests", "properties")
+TARGETS = ("manifests", "cuts", "raw", "digests", "properties")
 """The targets' names."""
 
-MUTATING = frozenset(("manifests",))
+MUTATING = frozenset(("manifests", "cuts"))
 """Those that make their inputs themselves, which libFuzzer has to know before it starts."""
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The longest input in bytes, which is the longest manifest that an engine loads."""
+
+
+SEARCH_FLAGS = (
+    # Every input reaches thousands of places in two sides; what libFuzzer would keep about how
+    # often, and about how rare each of them is, costs more time than it finds.
+    "-use_counters=0",
+    "-entropic=0",
+)
+"""libFuzzer's flags for a search."""
 
 
 @dataclass(frozen=True, slots=True)

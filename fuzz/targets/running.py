@@ -57,6 +57,8 @@ def run(
             target = prepare()
         target.check(data)
         coverage.remember()
+        if not inputs and not coverage.branches:
+            raise RuntimeError("no branch of the oracle was recorded, so the search would be blind")
         after_input()
         inputs += 1
         if inputs % _INPUTS_PER_COLLECTION == 0:

@@ -7,9 +7,11 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from fuzz.comparison import Comparison, Outcome, compare
-from fuzz.engines.protocol import Engine, EngineVerdict
+from fuzz.cuts import CutComparison, CutDocuments, compare_cut, lending_cuts
+from fuzz.engines.protocol import Engine, EngineVerdict, StoreEngine
 from oracle import Contract, Verdict
 
 ORACLE_ERROR = "oracle-error"
@@ -44,7 +46,8 @@ class Disagreement:
     """An input on which the two sides differ.
 
     ``signature`` says how, without what is only true of this one input; ``oracle`` and
-    ``engine`` are what each side says. ``key_groups`` is none where the input is no document.
+    ``engine`` are what each side says. ``key_groups`` is none where the input is no
+    manifest.
     """
 
     outcome: str
@@ -126,6 +129,33 @@ class Session:
             else:
                 self._tell(disagreement(found, document, key_groups))
 
+    def judge_cut(self, text: bytes) -> None:
+        """Compare both sides on the whole cut whose text is *text*.
+
+        :class:`EngineUnsupported` when the engine cannot be asked about cuts.
+        """
+        counts = self.counts
+        if self._keep is not None:
+            self._keep(text, key_groups_of(text))
+        counts.inputs += 1
+        engine = self._engine_of_cuts
+        try:
+            found = compare_cut(engine, CutDocuments.of_text(text))
+        except Exception as error:  # whatever it is, it is a finding
+            self._tell(_failed(error, text, None))
+            return
+        counts.decoded += found.oracle.rejection is None
+        counts.valid += found.oracle.step is None
+        counts.count(found.oracle_rules, found.engine_rules)
+        if found.is_finding:
+            self._tell(cut_disagreement(found, text))
+        else:
+            counts.known.update({one.known for one in found.differences if one.known is not None})
+
+    @cached_property
+    def _engine_of_cuts(self) -> StoreEngine:
+        return lending_cuts(self.engine)
+
     def digest(self, function: str, data: bytes, expected: object, found: object) -> None:
         """Take note of the digests that both sides give for *data*."""
         counts = self.counts
@@ -152,6 +182,20 @@ def disagreement(found: Comparison, document: bytes, key_groups: int) -> Disagre
     )
 
 
+def cut_disagreement(found: CutComparison, text: bytes) -> Disagreement:
+    """*found*, which is no agreement, on the cut whose text is *text*, in words."""
+    first = found.first
+    assert first is not None
+    return Disagreement(
+        first.signature.outcome.value,
+        str(first.signature),
+        text,
+        None,
+        tuple(f"{one.step}: {one.oracle}" for one in found.differences),
+        tuple(f"{one.step}: {one.engine}" for one in found.differences),
+    )
+
+
 def oracle_says(verdict: Verdict) -> tuple[str, ...]:
     """The oracle's verdict in lines."""
     if verdict.rejection is not None:
@@ -166,7 +210,7 @@ def engine_says(verdict: EngineVerdict) -> tuple[str, ...]:
     return (verdict.stage, *verdict.messages, *place)
 
 
-def _failed(error: Exception, document: bytes, key_groups: int) -> Disagreement:
+def _failed(error: Exception, document: bytes, key_groups: int | None) -> Disagreement:
     place = traceback.extract_tb(error.__traceback__)[-1]
     name = type(error).__name__
     # The line's text and not its number: the number changes with every edit above it.

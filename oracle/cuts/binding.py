@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping, Sequence
 
 from oracle.cuts.index import validate_index
 from oracle.cuts.model import CommittedCheckpointIndex, CommittedParticipantRef
@@ -77,29 +76,27 @@ CUT_FIELDS = (
 
 
 def validate_participant_manifests(
-    index: CommittedCheckpointIndex, documents: Iterable[bytes]
+    index: CommittedCheckpointIndex, documents: Sequence[bytes]
 ) -> CutFinding | None:
     """The first fault of *index* with its participants' manifests, in participant order.
 
-    It may be one of the index by itself. *documents* are the exact bytes of the manifests; each
-    is asked for when it is looked at, and not kept.
+    It may be one of the index by itself. *documents* are the exact bytes of the manifests.
     """
     return next(_faults(index, documents), None)
 
 
-def _faults(index: CommittedCheckpointIndex, documents: Iterable[bytes]) -> Iterator[CutFinding]:
+def _faults(index: CommittedCheckpointIndex, documents: Sequence[bytes]) -> Iterator[CutFinding]:
     fault = validate_index(index)
     if fault is not None:
         yield fault
         return
-    binding = Binding(index)
     participants = len(index.participants)
-    for number, (reference, document) in enumerate(zip_longest(index.participants, documents)):
-        if reference is None or document is None:
-            yield found(COUNT, "/participants", f"{number} is where manifests and entries part")
-            return
+    if len(documents) != participants:
+        yield found(COUNT, "/participants", f"{participants} entries, {len(documents)} manifests")
+        return
+    binding = Binding(index)
+    for reference, document in zip(index.participants, documents, strict=True):
         yield from binding.add(reference, document)
-    assert len(binding.manifests) == participants
     yield from binding.finish()
 
 

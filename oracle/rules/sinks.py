@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from oracle.constants import PREPARED_SINK_DESCRIPTOR_VERSION
 from oracle.digests import checkpoint_artifact_intent_sha256, checkpoint_descriptor_sha256
@@ -49,8 +50,18 @@ def intents_roster(subject: Subject) -> Iterator[Place]:
     """There are intents, and their names, in order, are not the prepared sinks' names, in order."""
     intents = [intent.sink_name for intent in subject.manifest.sink_artifact_intents]
     sinks = [sink.sink_name for sink in subject.manifest.prepared_sinks]
-    if intents and intents != sinks:
-        yield f"/{INTENTS.field}", f"intents name {intents}, prepared sinks {sinks}"
+    if not intents or intents == sinks:
+        return
+    pairs = enumerate(zip_longest(intents, sinks))
+    index, (intent, sink) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+    yield (
+        f"/{INTENTS.field}",
+        f"at index {index} the intents have {_named(intent)}, the prepared sinks {_named(sink)}",
+    )
+
+
+def _named(sink_name: str | None) -> str:
+    return "none" if sink_name is None else repr(sink_name)
 
 
 @rule("sinks.order")

@@ -15,7 +15,7 @@ def vnode_count(subject: Subject) -> Iterator[Place]:
     """vnode_count differs from the expected key-group count."""
     found, wanted = subject.manifest.vnode_count, subject.key_groups
     if found != wanted:
-        yield "/vnode_count", f"vnode_count is {found}, expected are {wanted} key groups"
+        yield "/vnode_count", f"vnode_count is {found}, expected {wanted} key groups"
 
 
 @rule("participant")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz.cuts import CutDifference, CutDocuments, compare_cut, cut_messages
-from fuzz.engines import EngineRefused, InProcessEngine
-from oracle import cuts
+from fuzz.cuts import CutDifference, CutDocuments, compare_cut, cut_messages, lending_cuts
+from fuzz.engines import EngineFailed, EngineRefused, EngineUnsupported, InProcessEngine
+from fuzz.outcome import Outcome, Signature
+from oracle import FrozenDict, cuts
 from oracle.cuts import encode_index
 from oracle.encoding import canonical_json_bytes
 from strategies.cut_breakages import BREAKAGES, CutCorruption, corrupted_cuts, full_cut
 from strategies.cut_index import WholeCut, whole_cuts
+from tests.engine.conftest import built_engine
 from tests.oracle.store_tools import STORES
 
 EXAMPLES = int(os.environ.get("LAMINAR_ORACLE_EXAMPLES", "300"))
@@ -42,14 +45,18 @@ def documents_of(cut: WholeCut) -> CutDocuments:
 @given(whole_cuts())
 def test_valid_cuts(default_engine: InProcessEngine, cut: WholeCut) -> None:
     """Both take every step, and encode, refer to and merge alike."""
-    assert compare_cut(default_engine, documents_of(cut)) == []
+    assert compare_cut(default_engine, documents_of(cut)).differences == ()
 
 
 @_SETTINGS
 @given(corrupted_cuts())
 def test_corrupted_cuts(default_engine: InProcessEngine, corruption: CutCorruption) -> None:
     """Both refuse at the same step for the same reason."""
-    assert compare_cut(default_engine, documents_of(corruption.cut)) == []
+    found = compare_cut(default_engine, documents_of(corruption.cut))
+    assert found.differences == ()
+    assert found.oracle.fault is not None
+    assert found.oracle.step == corruption.step.value
+    assert found.oracle.fault.rule == corruption.expected
 
 
 @pytest.mark.parametrize("rule", dict.fromkeys(breakage.expected for breakage in BREAKAGES))
@@ -58,7 +65,11 @@ def test_corrupted_cuts(default_engine: InProcessEngine, corruption: CutCorrupti
 def test_each_rule(default_engine: InProcessEngine, rule: str, data: st.DataObject) -> None:
     """Each rule that can be broken is broken often enough to be seen."""
     corruption = data.draw(corrupted_cuts(rule))
-    assert compare_cut(default_engine, documents_of(corruption.cut)) == []
+    found = compare_cut(default_engine, documents_of(corruption.cut))
+    assert found.differences == ()
+    assert found.oracle.fault is not None
+    assert found.oracle.step == corruption.step.value
+    assert found.oracle.fault.rule == corruption.expected
 
 
 @settings(_SETTINGS, max_examples=3)
@@ -67,7 +78,7 @@ def test_as_many_participants_as_there_can_be(
     default_engine: InProcessEngine, cut: WholeCut
 ) -> None:
     """A cluster of 129."""
-    assert compare_cut(default_engine, documents_of(cut)) == []
+    assert compare_cut(default_engine, documents_of(cut)).differences == ()
 
 
 @_SETTINGS
@@ -79,12 +90,10 @@ def test_bytes_of_an_index_changed(
     data, documents = cut.index_document, documents_of(cut)
     at = int(where * len(data))
     changed = data[:at] + patch + data[at + len(patch) :]
-    assert (
-        compare_cut(
-            default_engine, CutDocuments(changed, documents.manifests, documents.predecessor)
-        )
-        == []
+    found = compare_cut(
+        default_engine, CutDocuments(changed, documents.manifests, documents.predecessor)
     )
+    assert not found.is_finding, found.differences
 
 
 @pytest.mark.parametrize("name", ["gen_count", "trades"])
@@ -96,7 +105,7 @@ def test_captured_cuts(default_engine: InProcessEngine, name: str) -> None:
         checkpoint = cuts.decode_index(index).checkpoint_id
         manifest = STORES / name / f"nodes/1/checkpoints/{checkpoint:020}/manifest.json"
         cut = CutDocuments(index, (manifest.read_bytes(),), predecessor)
-        assert compare_cut(default_engine, cut) == []
+        assert compare_cut(default_engine, cut).differences == ()
         predecessor = index
     assert predecessor is not None
 
@@ -142,9 +151,88 @@ def test_a_difference_is_seen(default_engine: InProcessEngine) -> None:
 
     file = next((STORES / "gen_count" / "committed-checkpoints").rglob("sha256=*"))
     cut = CutDocuments(file.read_bytes(), ())
-    (difference,) = compare_cut(Lenient(), cut)
-    assert difference == CutDifference("manifests", difference.oracle, "nothing wrong")
-    assert "cut.count" in difference.oracle
+    found = compare_cut(Lenient(), cut)
+    signature = Signature(Outcome.STAGE, ("cut.count /participants",))
+    assert found.differences == (
+        CutDifference("manifests", signature, str(found.oracle.fault), "valid"),
+    )
+    assert (found.is_finding, found.outcome) == (True, Outcome.STAGE)
+    assert found.oracle_rules == {"cut.count"}
+    assert found.engine_rules == frozenset()
+
+
+def _answering(default_engine: InProcessEngine, **methods: object) -> InProcessEngine:
+    """The engine with some of its methods replaced, to see what is made of other answers."""
+    changed = copy(default_engine)
+    changed.__dict__.update(methods)
+    return changed
+
+
+def _fails(*_: object) -> None:
+    raise EngineFailed("panic", "index out of bounds: 3", "src/cut.rs:1:2")
+
+
+@pytest.mark.parametrize(
+    ("method", "step"),
+    [
+        ("validate_participant_manifests", "manifests"),
+        ("merge_node_subscription_manifests", "manifests"),
+        ("validate_predecessor_index", "predecessor"),
+        ("effective_source_watermarks", "index"),
+    ],
+)
+def test_a_failure_is_a_difference(default_engine: InProcessEngine, method: str, step: str) -> None:
+    """An engine that panics at a step is a finding at that step, and nothing is raised."""
+    found = compare_cut(_answering(default_engine, **{method: _fails}), documents_of(full_cut(2)))
+    assert found.outcome is Outcome.PANIC
+    first = found.differences[0]
+    assert (first.step, first.signature.engine) == (step, ("src/cut.rs:1:2",))
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "outcome"),
+    [
+        ("validate_participant_manifests", "a new message 17", Outcome.UNMAPPED),
+        ("validate_predecessor_index", "a new message 17", Outcome.UNMAPPED),
+        ("committed_participant_ref", b"{}", Outcome.DIGEST),
+        ("merge_node_subscription_manifests", [], Outcome.ENCODING),
+        ("effective_source_watermarks", {}, Outcome.RULES),
+    ],
+)
+def test_another_answer_is_a_difference(
+    default_engine: InProcessEngine, method: str, answer: object, outcome: Outcome
+) -> None:
+    """Whatever the engine says otherwise of a valid cut, it is seen, and how."""
+    engine = _answering(default_engine, **{method: lambda *_: answer})
+    assert compare_cut(engine, documents_of(full_cut(2))).outcome is outcome
+
+
+def test_faults_of_a_predecessor_by_itself(default_engine: InProcessEngine) -> None:
+    """The engine says the index's messages of a predecessor; they stand for its being invalid."""
+    cut = full_cut(0)
+    assert cut.predecessor is not None
+    broken = replace(cut, predecessor=replace(cut.predecessor, vnode_count=0))
+    found = compare_cut(default_engine, documents_of(broken))
+    assert found.differences == ()
+    assert found.oracle_rules == found.engine_rules == {"index.vnode-count", "predecessor.invalid"}
+
+
+def test_an_index_that_has_no_encoding(default_engine: InProcessEngine) -> None:
+    """Valid and above 8 MiB: both refuse to encode it."""
+    index = full_cut(0).index
+    (name, *_) = index.source_offsets
+    long = replace(index.source_offsets[name], metadata=FrozenDict({"k": "0" * 2**23}))
+    changed = replace(index, source_offsets=FrozenDict({**index.source_offsets, name: long}))
+    found = compare_cut(default_engine, CutDocuments(encode_index(changed), ()))
+    assert found.differences == ()
+
+
+def test_engines_that_cannot_be_asked(default_engine: InProcessEngine) -> None:
+    """An engine without the interface, or of another format, says so and is not taken for clean."""
+    assert lending_cuts(default_engine) is default_engine
+    for release, why in (("0.30.0", "format v9"), ("stand-in", "format v11")):
+        with pytest.raises(EngineUnsupported, match=why):
+            lending_cuts(built_engine(release))
 
 
 def test_messages_take_their_samples_and_name_rules() -> None:

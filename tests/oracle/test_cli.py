@@ -342,6 +342,21 @@ def test_streams_that_do_not_work(files: dict[str, Path], command: str, told: st
     assert "Traceback" not in answer.stderr
 
 
+def test_a_fault_of_its_own_is_no_verdict(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends with 2, never with the 1 that says that something is wrong with the manifest."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "decode", fail)
+    assert cli.main(["encode", str(files["valid"])]) == 2
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError" in told
+    assert "fault of the command" in told
+
+
 def test_without_standard_error(files: dict[str, Path]) -> None:
     """What is for standard error does not get among the data."""
     shell = f'"{sys.executable}" -m oracle check --format json {files["valid"]} 2>&-'

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.campaign import supervisor
 from fuzz.campaign.canary import VARIABLE
 from fuzz.campaign.files import corpus_name
 from fuzz.campaign.findings import Findings
+from fuzz.campaign.totals import Totals
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
 
 ROOT = Path(__file__).parents[2]
@@ -201,6 +203,43 @@ def test_a_dead_worker_is_a_finding_and_replaced(tmp_path: Path) -> None:
     (found,) = [one for one in Findings(out / "findings") if one.first.outcome == "died"]
     assert "SIGKILL" in found.first.signature
     assert found.document(found.first)
+
+
+def test_a_hanging_worker_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that stops writing is killed, and its input written down as a hang."""
+    monkeypatch.setattr(supervisor, "_SILENT_SECONDS", 12.0)
+    engine = load(DEFAULT_RELEASE)
+    plan = supervisor.Plan(
+        engine=DEFAULT_RELEASE,
+        engine_name=engine.name,
+        contract="v10",
+        target="manifests",
+        minutes=2,
+        workers=1,
+        seed=1,
+        out=tmp_path / "out",
+        corpus=tmp_path / "corpus",
+    )
+    stopped = False
+
+    def watch(campaign: supervisor.Campaign, total: Totals) -> None:
+        nonlocal stopped
+        if not stopped and total.inputs > 100:
+            victim = subprocess.run(
+                ["pgrep", "-f", f"campaign.worker {campaign.states}"],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            os.kill(int(victim.stdout.split()[0]), signal.SIGSTOP)
+            stopped = True
+        if any(campaign.findings):
+            running.stop()
+
+    running = supervisor.Supervisor(plan, watch)
+    campaign = running.run()
+    (found,) = campaign.findings
+    assert found.first.signature == "died: hang"
 
 
 def test_targets_run_alone(tmp_path: Path) -> None:

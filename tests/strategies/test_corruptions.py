@@ -56,6 +56,8 @@ def test_pairs_are_reported_with_the_rules_of_both(contract: Contract, data: st.
             {"subscription.cut", "attempt"},
         ),
         ({"subscription.local"}, {"subscription.cut"}, {"subscription.local"}),
+        ({"sink-names.order"}, {"sinks.unknown"}, {"sink-names.order"}),
+        ({"owned-vnodes.order"}, {"subscription.digest"}, {"owned-vnodes.order"}),
     ],
 )
 def test_interactions_hide_what_is_not_examined(
@@ -124,6 +126,12 @@ def test_rules_are_broken_alone_where_that_is_possible(contract: Contract) -> No
     alone = {way.rule for way in breakages_of(contract) if way.expected == {way.rule}}
     alone |= {way.rule for way in BREAKAGES.values() if way.heavy and way.belongs_to(contract)}
     assert set(corruptible_rules(contract)) - alone <= ALWAYS_IN_COMPANY
+
+
+def test_no_way_expects_what_nobody_can_rely_on() -> None:
+    """What a breakage makes unspecified is not among what it expects."""
+    for way in BREAKAGES.values():
+        assert way.expected.isdisjoint(unspecified(way.expected))
 
 
 def test_every_way_says_what_it_does() -> None:
