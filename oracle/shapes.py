@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from itertools import repeat
-from operator import attrgetter, itemgetter
+from itertools import compress, repeat
+from operator import attrgetter, itemgetter, ne
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -589,21 +589,25 @@ def _struct_text(shape: Any, contract: Contract, tag: str | None = None) -> Enco
     if tag is not None:
         plan.append((TAG, "kind", _quote, MISSING))
     plan.sort(key=lambda member: member[0])
-
-    def encode(value: Any) -> str:
-        contents = ((name, getattr(value, at), write, default) for name, at, write, default in plan)
-        return _object(
-            (name, write(content))
-            for name, content, write, default in contents
-            if default is MISSING or content != default
-        )
-
-    if any(default is not MISSING for *_, default in plan):
-        return encode
-
-    template = _object((name.replace("%", "%%"), "%s") for name, *_ in plan)
+    defaults = [default for *_, default in plan]
     attributes = attrgetter(*(at for _, at, *_ in plan), "__class__")
-    writers = [write for _, _, write, _ in plan]
+
+    @functools.cache
+    def layout(kept: tuple[bool, ...]) -> tuple[str, list[Encode]]:
+        members = [*compress(plan, kept)]
+        template = _object((name.replace("%", "%%"), "%s") for name, *_ in members)
+        return template, [write for _, _, write, _ in members]
+
+    template, writers = layout((True,) * len(plan))
+    if any(default is not MISSING for default in defaults):
+
+        def encode(value: Any) -> str:
+            contents = attributes(value)[:-1]
+            kept = tuple(map(ne, contents, defaults))
+            template, writers = layout(kept)
+            return template % tuple(map(_write, writers, compress(contents, kept)))
+
+        return encode
     if all(write is _same for write in writers):
         return lambda value: template % attributes(value)[:-1]
     return lambda value: template % tuple(map(_write, writers, attributes(value)))
