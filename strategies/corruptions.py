@@ -11,6 +11,7 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from oracle import RULES, V10, CheckpointManifest, Contract, Level, encode
+from oracle.formats import PAYLOAD_ORDER
 from strategies.breakages import BREAKAGES, Breakage
 from strategies.dice import Dice, dice
 from strategies.manifests import manifests
@@ -68,8 +69,14 @@ def breakages_of(
 ) -> tuple[Breakage, ...]:
     """The breakages of *contract*, all or those of *rules* or with *names*.
 
-    Heavy and divergent ones are left out unless *rules* or *names* ask for them.
+    Heavy and divergent ones are left out unless *rules* or *names* ask for them. They know one
+    order in which payloads fill an object; a format with another is refused.
     """
+    if contract.payload_order != PAYLOAD_ORDER:
+        raise InvalidArgument(
+            f"corruptions lay payloads out as {', '.join(PAYLOAD_ORDER)}; format {contract.name} "
+            "has another order, for which manifests() is all that there is"
+        )
     asked_rules = None if rules is None else frozenset(_collection("rules", rules))
     asked_names = None if names is None else frozenset(_collection("names", names))
     _refuse_unknown("rules", asked_rules, corruptible_rules(contract), contract)

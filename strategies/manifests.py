@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -38,6 +39,7 @@ from oracle import (
     StateChunkId,
     StateFrame,
     StateFrameKey,
+    ViewLog,
     Vnode,
     checkpoint_artifact_intent_sha256,
     checkpoint_descriptor_sha256,
@@ -218,17 +220,24 @@ def draw_part(
         runs = view_logs.runs_of(Choices(draw, wished, 64), owned, scene.older)
         if any(run.object > scene.older for _, log in runs for run in log):
             objects.append(_used_by_nobody_else(objects))
-    layout = Layout(placed, runs, intents, sinks)
+    layout = Layout(scene.contract, placed, runs, intents, sinks)
     if stretched:
         layout.stretch()
-    frames, lengths = layout.frames(objects, scene.salt)
-    logs = view_logs.placed(
-        runs,
-        objects,
-        lengths,
-        lambda chunk, part: range_digest(scene.salt, chunk, part.offset, part.length),
-    )
-    intent_ranges, sink_ranges = layout.payloads(lengths)
+    ends = [0] * len(objects)
+    lists: dict[str, Callable[[], Any]] = {
+        "state_frames": lambda: layout.frames(objects, scene.salt, ends),
+        "view_logs": lambda: view_logs.placed(
+            runs,
+            objects,
+            ends,
+            lambda chunk, part: range_digest(scene.salt, chunk, part.offset, part.length),
+        ),
+        "sink_artifact_intents": lambda: payloads(intents, ends),
+        "prepared_sinks": lambda: payloads(sinks, ends),
+    }
+    laid = {field: lists[field]() for field in scene.contract.payload_order}
+    frames: list[StateFrame] = laid["state_frames"]
+    logs: tuple[ViewLog, ...] = laid["view_logs"]
     uses = [frame.chunk for frame in frames]
     uses += [segment.chunk for log in logs for segment in log.segments]
     output = None
@@ -254,9 +263,7 @@ def draw_part(
         owned_vnodes=owned,
         checkpoint_watermark=classify((c.watermark, c.idle) for c in progress).value,
         channel_progress=progress,
-        node_data=NodeDataObject(
-            current, lengths[0], range_digest(scene.salt, current, 0, lengths[0])
-        ),
+        node_data=NodeDataObject(current, ends[0], range_digest(scene.salt, current, 0, ends[0])),
         state_frames=tuple(frames),
         prepared_sinks=tuple(
             PreparedSinkDescriptor(
@@ -265,7 +272,7 @@ def draw_part(
                 payload,
                 _payload_digest(scene.salt, name, payload, *_SINK_DIGESTS),
             )
-            for (name, _), payload in zip(sinks, sink_ranges, strict=True)
+            for (name, _), payload in zip(sinks, laid["prepared_sinks"], strict=True)
         ),
         sink_artifact_intents=tuple(
             PreparedSinkArtifactIntent(
@@ -274,7 +281,7 @@ def draw_part(
                 payload,
                 _payload_digest(scene.salt, name, payload, *_INTENT_DIGESTS),
             )
-            for (name, _), payload in zip(intents, intent_ranges, strict=True)
+            for (name, _), payload in zip(intents, laid["sink_artifact_intents"], strict=True)
         ),
         referenced_chunks=tuple(
             sorted(
@@ -282,7 +289,7 @@ def draw_part(
                     ReferencedStateChunk(
                         chunk, length, range_digest(scene.salt, chunk, 0, length), uses.count(chunk)
                     )
-                    for chunk, length in zip(objects[1:], lengths[1:], strict=True)
+                    for chunk, length in zip(objects[1:], ends[1:], strict=True)
                 ),
                 key=lambda reference: reference.chunk,
             )
@@ -545,19 +552,24 @@ class Layout:
 
     def __init__(
         self,
+        contract: Contract,
         placed: list[_Placed],
         runs: view_logs.Runs,
         intents: Sequence[tuple[str, int | None]],
         sinks: Sequence[tuple[str, int | None]],
     ) -> None:
         self._placed = placed
+        uses = {
+            "view_logs": [(run.object, run.length) for _, log in runs for run in log],
+            "sink_artifact_intents": [(0, length or 0) for _, length in intents],
+            "prepared_sinks": [(0, length or 0) for _, length in sinks],
+        }
         # What comes behind the frames of each object.
-        self._behind = Counter[int]({0: sum(length or 0 for _, length in (*intents, *sinks))})
-        for _, log in runs:
-            for run in log:
-                self._behind[run.object] += run.length
-        self._intents = [length for _, length in intents]
-        self._sinks = [length for _, length in sinks]
+        self._behind = Counter[int]()
+        order = contract.payload_order
+        for field in order[order.index("state_frames") + 1 :]:
+            for where, length in uses[field]:
+                self._behind[where] += length
         self._stretched = False
 
     def stretch(self) -> None:
@@ -565,10 +577,9 @@ class Layout:
         self._stretched = True
 
     def frames(
-        self, objects: Sequence[StateChunkId], salt: int
-    ) -> tuple[list[StateFrame], list[int]]:
-        """The frames, and the length of each object without what comes behind them."""
-        ends = [0] * len(objects)
+        self, objects: Sequence[StateChunkId], salt: int, ends: list[int]
+    ) -> list[StateFrame]:
+        """The frames, behind what lies in their objects; the *ends* of these grow."""
         previous: dict[int, ByteRange] = {}
         last = self._placed[-1] if self._placed and self._stretched else None
         frames = []
@@ -590,15 +601,16 @@ class Layout:
                     placed.key, chunk, part, range_digest(salt, chunk, part.offset, part.length)
                 )
             )
-        return frames, ends
+        return frames
 
-    def payloads(self, lengths: list[int]) -> tuple[list[ByteRange | None], list[ByteRange | None]]:
-        """Ranges of intents' and sinks' payloads; the current object's length grows by them."""
-        ranges: list[ByteRange | None] = []
-        for length in (*self._intents, *self._sinks):
-            ranges.append(None if length is None else ByteRange(lengths[0], length))
-            lengths[0] += length or 0
-        return ranges[: len(self._intents)], ranges[len(self._intents) :]
+
+def payloads(lengths: Sequence[tuple[str, int | None]], ends: list[int]) -> list[ByteRange | None]:
+    """Ranges of intents' or sinks' payloads; the current object's end grows by them."""
+    ranges: list[ByteRange | None] = []
+    for _, length in lengths:
+        ranges.append(None if length is None else ByteRange(ends[0], length))
+        ends[0] += length or 0
+    return ranges
 
 
 # --- sinks -----------------------------------------------------------------------------------

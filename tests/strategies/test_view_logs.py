@@ -1,7 +1,7 @@
 """View logs: generated, corrupted and full, and how large they are."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -15,8 +15,10 @@ from oracle import (
     Feature,
     encode,
     judge,
+    validate,
 )
 from oracle.facts import contract_from_facts
+from oracle.formats import PAYLOAD_ORDER
 from strategies import Trait, corruptions, cuts, manifests
 from strategies.corruptions import breakages_of
 from strategies.sampling import sample
@@ -126,6 +128,20 @@ def test_a_format_with_other_numbers_has_other_limits() -> None:
         assert verdict.rules == {"segments.limit"}
         (finding,) = verdict.findings
         assert finding.message.endswith(("at most 5 are allowed", "at most 2 are allowed"))
+
+
+@settings(max_examples=50)
+@given(order=st.permutations(PAYLOAD_ORDER), data=st.data())
+def test_a_format_with_another_order_is_laid_out_in_it(
+    order: list[str], data: st.DataObject
+) -> None:
+    """Manifests fill their object in that order, and corruptions say that they cannot."""
+    contract = contract_from_facts({"orders": {"payloads": order}}, "facts")
+    manifest = data.draw(manifests(contract))
+    assert validate(manifest, manifest.vnode_count, contract) == []
+    if tuple(order) != PAYLOAD_ORDER:
+        with pytest.raises(InvalidArgument, match="another order"):
+            corruptions(contract)
 
 
 def test_realistic_segments_have_about_the_documented_size() -> None:
