@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING
 import click
 
 from fuzz.could_not_run import CouldNotRun
-from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, InProcessEngine, load
+from fuzz.engines import (
+    DEFAULT_RELEASE,
+    EngineUnavailable,
+    EngineUnsupported,
+    InProcessEngine,
+    load,
+)
 from fuzz.targets import TARGETS
 
 if TYPE_CHECKING:
     from fuzz.campaign.findings import Finding
     from fuzz.campaign.reports import Report
     from fuzz.campaign.supervisor import Plan
+    from fuzz.cuts import CutDocuments
+    from fuzz.engines.protocol import StoreEngine
     from oracle import Contract
 
 OUT = Path("campaign-out")
@@ -111,6 +119,8 @@ def campaign(
 
     engine = _engine(engine_name)
     contract = _contract(contract_name, engine)
+    if target == "cuts":
+        _lending(engine)
     if self_test:
         os.environ.setdefault(VARIABLE, DEFAULT_RULE)
     plan = Plan(
@@ -158,7 +168,8 @@ def _reduce_finding(finding: Finding, plan: Plan) -> None:
     from fuzz.campaign.findings import Findings
 
     record = finding.smallest
-    if finding.reduced is not None or record.key_groups is None or not record.oracle:
+    has_document = record.key_groups is not None or record.target == "cuts"
+    if finding.reduced is not None or not has_document or not record.oracle:
         return
     click.echo(f"reducing {record.signature} ({record.size} bytes)", err=True)
     made = reduce_alone(finding.document(record), record.key_groups, plan.engine, plan.contract)
@@ -214,6 +225,26 @@ def _document(path: Path) -> tuple[bytes, int | None, str | None]:
     return path.read_bytes(), None, None
 
 
+def _cut(path: Path) -> CutDocuments | None:
+    """The whole cut that *path* is, if it is one: a finding's, or one that `diff` takes."""
+    from fuzz.campaign.findings import load as load_finding
+    from fuzz.cut_files import is_cut, read_cut
+
+    finding = load_finding(path) if path.is_dir() else None
+    if finding is not None:
+        path = finding.directory / finding.best.document
+    return read_cut(path) if is_cut(path) else None
+
+
+def _lending(engine: InProcessEngine) -> StoreEngine:
+    from fuzz.cuts import lending_cuts
+
+    try:
+        return lending_cuts(engine)
+    except EngineUnsupported as error:
+        raise CouldNotRun(f"{error}; choose another: --engine {DEFAULT_RELEASE}") from error
+
+
 @click.command()
 @_ENGINE
 @_CONTRACT
@@ -223,26 +254,33 @@ def _document(path: Path) -> tuple[bytes, int | None, str | None]:
 def replay(
     finding: Path, engine_name: str, contract_name: str | None, key_groups: int | None, style: str
 ) -> None:
-    """Judge a finding's document again: its directory, or any file.
+    """Judge a finding's document again: its directory, or any file, or a whole cut.
 
     Ends with 1 when both sides still differ, and with 0 when they agree or the ledger knows it.
     """
-    from fuzz.comparison import compare
-    from fuzz.targets.session import disagreement, key_groups_of
+    from fuzz.comparison import Comparison, compare
+    from fuzz.cuts import CutComparison, compare_cut
+    from fuzz.targets.session import cut_disagreement, disagreement, key_groups_of
 
-    document, groups, contract_known = _document(finding)
     engine = _engine(engine_name)
-    contract = _contract(contract_name or contract_known, engine)
-    groups = key_groups or groups or key_groups_of(document)
-    found = compare(document, engine, groups, contract)
-    told = disagreement(found, document, groups)
+    cut = _cut(finding)
+    found: Comparison | CutComparison
+    if cut is not None:
+        found = compare_cut(_lending(engine), cut)
+        told, held_for = cut_disagreement(found, b""), "a whole cut"
+    else:
+        document, groups, contract_known = _document(finding)
+        contract = _contract(contract_name or contract_known, engine)
+        groups = key_groups or groups or key_groups_of(document)
+        found = compare(document, engine, groups, contract)
+        told, held_for = disagreement(found, document, groups), f"key groups: {groups}"
     if style == "json":
         row = asdict(told) | {"outcome": found.outcome.value, "known": found.known}
         del row["document"]
         click.echo(json.dumps(row))
     else:
         known = "" if found.known is None else f" (known: {found.known})"
-        click.echo(f"{told.signature}{known}, key groups: {groups}, {engine.name}")
+        click.echo(f"{told.signature}{known}, {held_for}, {engine.name}")
         for side, lines in (("oracle", told.oracle), ("engine", told.engine)):
             for line in lines:
                 click.echo(f"    {side}: {line}")
@@ -266,13 +304,17 @@ def reduce(
     seconds: float,
     output: Path | None,
 ) -> None:
-    """Make a document that shows a disagreement small, and write it."""
+    """Make a document or a whole cut that shows a disagreement small, and write it."""
     from fuzz.comparison import compare
     from fuzz.reduce import reduce as reduce_document
     from fuzz.targets.session import key_groups_of
 
-    document, groups, contract_known = _document(file)
     engine = _engine(engine_name)
+    cut = _cut(file)
+    if cut is not None:
+        _reduce_cut(file, cut, engine, seconds, output)
+        return
+    document, groups, contract_known = _document(file)
     contract = _contract(contract_name or contract_known, engine)
     groups = key_groups or groups or key_groups_of(document)
     found = compare(document, engine, groups, contract)
@@ -281,17 +323,36 @@ def reduce(
             f"both sides agree on {file} for {groups} key groups; is that the right --key-groups?"
         )
     made = reduce_document(document, groups, engine, contract, seconds)
-    if output is None:
-        sys.stdout.buffer.write(made.document)
-        sys.stdout.flush()
-    else:
-        output.write_bytes(made.document)
+    _write(made.document, output)
     finished = "" if made.finished else ", and there was no time to try everything"
     click.echo(
         f"{len(document)} -> {len(made.document)} bytes, key groups: {made.key_groups}"
         f"{finished}: {made.comparison.signature}",
         err=True,
     )
+
+
+def _reduce_cut(
+    file: Path, cut: CutDocuments, engine: InProcessEngine, seconds: float, output: Path | None
+) -> None:
+    from fuzz.reduce_cuts import reduce_cut
+
+    made = reduce_cut(cut, _lending(engine), seconds)
+    if made.comparison.first is None:
+        raise CouldNotRun(f"both sides agree on {file}; is it the right --engine?")
+    text = made.documents.text()
+    _write(text, output)
+    finished = "" if made.finished else ", and there was no time to try everything"
+    signature = made.comparison.first.signature
+    click.echo(f"a cut of {len(text)} bytes in one file{finished}: {signature}", err=True)
+
+
+def _write(document: bytes, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.buffer.write(document)
+        sys.stdout.flush()
+    else:
+        output.write_bytes(document)
 
 
 @click.command()
@@ -306,6 +367,8 @@ def explain(
     from fuzz.explain import explain as explain_document
     from fuzz.targets.session import key_groups_of
 
+    if _cut(file) is not None:
+        raise CouldNotRun(f"{file} is a whole cut; see both sides with: python -m fuzz diff {file}")
     document, groups, contract_known = _document(file)
     engine = _engine(engine_name)
     contract = _contract(contract_name or contract_known, engine)

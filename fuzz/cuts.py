@@ -111,8 +111,7 @@ class CutComparison:
     """The oracle and an engine on one cut.
 
     ``oracle_rules`` and ``engine_rules`` are those of cuts that each side says are broken, of
-    all steps; ``signature`` and ``known`` are those of the first difference that is a finding,
-    or else of the first.
+    all steps. What is not known stands for the comparison before what is.
     """
 
     oracle: CutVerdict
@@ -133,6 +132,11 @@ class CutComparison:
         if first is None:
             return Outcome.AGREE
         return Outcome.KNOWN if first.known else first.signature.outcome
+
+    @property
+    def known(self) -> str | None:
+        """The id of the divergence, when the outcome is ``KNOWN``."""
+        return None if self.first is None else self.first.known
 
     @property
     def is_finding(self) -> bool:

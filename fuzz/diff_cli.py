@@ -115,7 +115,7 @@ class _Report:
             "engine": side.release,
             "contract": CUT_CONTRACT.name,
             "outcome": found.outcome.value,
-            "known": None if first is None else first.known,
+            "known": found.known,
             "oracle": {
                 "step": verdict.step or "valid",
                 "rule": rule,

@@ -36,6 +36,7 @@ _ROOT = _SOURCE.parent
 # Where verdicts on a decoded manifest are made.
 _MODULES = ("kernels.py", "model.py", "subject.py", "rules")
 _TICK = 0.1
+_LAST_WORDS = 1000
 
 EQUIVALENT: dict[str, str] = {
     "output.epoch -> checkpoint_id": "where epoch is 0 and checkpoint_id is not, they differ, "
@@ -69,13 +70,22 @@ class Mutant:
         )
 
 
+CONTROL = Mutant("control", "no mistake", "")
+"""The oracle as it is, which no search may find."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a campaign fared against a mutant: the ``seconds`` and ``signature``, if it was found."""
+    """How a campaign fared against a mutant.
+
+    ``seconds`` and ``signature`` of the finding, if it was found; if no worker of it even starts,
+    ``fault`` says what it died of.
+    """
 
     mutant: Mutant
-    seconds: float | None
+    seconds: float | None = None
     signature: str = ""
+    fault: str = ""
 
 
 def mutants(contract: Contract) -> list[Mutant]:
@@ -337,7 +347,9 @@ def hunt(
         room = Path(name)
         shutil.copytree(_SOURCE, room / "oracle", ignore=shutil.ignore_patterns("__pycache__"))
         environment = os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONHASHSEED": "0"}
-        if mutant.module is None:
+        if mutant is CONTROL:
+            pass
+        elif mutant.module is None:
             environment[VARIABLE] = mutant.what
         else:
             (room / "oracle" / mutant.module).write_text(mutant.source, "utf-8")
@@ -385,9 +397,9 @@ def hunt(
         for finding in findings:
             return Result(mutant, took, finding.first.signature)
         if not (room / "state.json").exists():
-            # The mutant does not even start, which nobody would overlook.
-            return Result(mutant, took, "the oracle does not start")
-    return Result(mutant, None)
+            words = (room / "log").read_text("utf-8", "replace")[-_LAST_WORDS:]
+            return Result(mutant, fault=f"no worker starts: {words.strip()}")
+    return Result(mutant)
 
 
 def _seconds_of(process: int) -> float:

@@ -14,11 +14,13 @@ import click
 
 from fuzz.could_not_run import CouldNotRun
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
-from fuzz.mutants import EQUIVALENT, Mutant, Result, hunt
+from fuzz.mutants import CONTROL, EQUIVALENT, Mutant, Result, hunt
 from fuzz.mutants import mutants as all_mutants
 
 NEEDED = 0.95
 """The share of all mutants that must be found."""
+CONTROL_SECONDS = 10.0
+"""Of computing, in which nothing may be found in the oracle as it is."""
 
 
 @click.command()
@@ -68,6 +70,12 @@ def mutants(
         if corpus is None:
             corpus = Path(room)
             write_seeds(corpus, contract, seed)
+        control = hunt(CONTROL, engine_name, contract.name, corpus, CONTROL_SECONDS, seed)
+        if control.fault or control.signature:
+            raise CouldNotRun(
+                f"without any mutant: {control.fault or control.signature}; "
+                "run: python -m fuzz campaign"
+            )
         results = []
         for result in _hunted(
             wanted, engine_name, contract.name, corpus, seconds, seed, workers or _cores()
@@ -105,7 +113,7 @@ def _hunted(
 
 def _tell(result: Result, style: str) -> None:
     mutant = result.mutant
-    why = EQUIVALENT.get(mutant.what, "")
+    why = result.fault or EQUIVALENT.get(mutant.what, "")
     if style == "json":
         row = {
             "kind": mutant.kind,

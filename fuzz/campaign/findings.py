@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzz.campaign.files import as_json, content_name, read_json, write_whole
-from fuzz.cut_files import ENDING
 
 if TYPE_CHECKING:
     from fuzz.targets.session import Disagreement
@@ -158,6 +157,8 @@ class Findings:
 
 
 def _name(document: bytes, target: str) -> str:
+    from fuzz.cut_files import ENDING  # not before the oracle may be imported
+
     return f"{content_name(document)}{ENDING if target == 'cuts' else '.document'}"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fuzz.comparison import Comparison, Outcome, compare
+from fuzz.comparison import AGREEMENT, Comparison, Outcome, compare
 from fuzz.cuts import CutComparison, CutDocuments, compare_cut, lending_cuts
 from fuzz.engines.protocol import Engine, EngineVerdict, StoreEngine
 from oracle import Contract, Verdict
@@ -183,12 +183,11 @@ def disagreement(found: Comparison, document: bytes, key_groups: int) -> Disagre
 
 
 def cut_disagreement(found: CutComparison, text: bytes) -> Disagreement:
-    """*found*, which is no agreement, on the cut whose text is *text*, in words."""
-    first = found.first
-    assert first is not None
+    """*found* on the cut whose text is *text*, in words."""
+    signature = AGREEMENT if found.first is None else found.first.signature
     return Disagreement(
-        first.signature.outcome.value,
-        str(first.signature),
+        signature.outcome.value,
+        str(signature),
         text,
         None,
         tuple(f"{one.step}: {one.oracle}" for one in found.differences),

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from corpora import ROOT
+from fuzz.cut_files import read_cut
 from fuzz.cuts import CutDifference, CutDocuments, compare_cut, cut_messages, lending_cuts
 from fuzz.engines import EngineFailed, EngineRefused, EngineUnsupported, InProcessEngine
+from fuzz.engines.protocol import EngineVerdict
 from fuzz.outcome import Outcome, Signature
 from oracle import FrozenDict, cuts
 from oracle.cuts import encode_index
@@ -205,6 +208,54 @@ def test_another_answer_is_a_difference(
     """Whatever the engine says otherwise of a valid cut, it is seen, and how."""
     engine = _answering(default_engine, **{method: lambda *_: answer})
     assert compare_cut(engine, documents_of(full_cut(2))).outcome is outcome
+
+
+_CANONICAL, _REFERENCE = b"{}", b"{}"
+_VALID, _DECODE = EngineVerdict("valid", (), _CANONICAL), EngineVerdict("decode", ("no",))
+
+
+@pytest.mark.parametrize(
+    ("index", "answer", "outcomes"),
+    [
+        (b"", (_VALID, _REFERENCE), [Outcome.ENCODING, Outcome.DIGEST]),
+        (b"", (_DECODE, None), [Outcome.STAGE]),
+        (b"", (EngineVerdict("invalid", ("a new message",)), None), [Outcome.UNMAPPED]),
+        (b"", (EngineVerdict("panic", ("it fell over 7 times",)), None), [Outcome.PANIC]),
+        (b"{}", (_VALID, _REFERENCE), [Outcome.STAGE]),
+        (b"{}", (EngineVerdict("invalid", ("a new message",)), None), [Outcome.STAGE]),
+    ],
+)
+def test_another_word_on_an_index_is_a_difference(
+    default_engine: InProcessEngine, index: bytes, answer: object, outcomes: list[Outcome]
+) -> None:
+    """Each part of the engine's word on an index is compared, and nothing that rests on it."""
+    engine = _answering(default_engine, judge_index=lambda _: answer)
+    data = index or documents_of(full_cut(0)).index
+    found = compare_cut(engine, CutDocuments(data, ()))
+    assert [each.signature.outcome for each in found.differences] == outcomes
+    assert {each.step for each in found.differences} == {"index"}
+
+
+def test_another_word_on_a_manifest_is_a_difference(default_engine: InProcessEngine) -> None:
+    """A manifest of a cut is compared by itself first, and is then the only difference."""
+    valid = EngineVerdict("valid")
+    engine = _answering(default_engine, judge=lambda *_, **__: valid)
+    cut = read_cut(ROOT / "cuts" / "manifests" / "manifest-invalid")
+    (difference,) = compare_cut(engine, cut).differences
+    assert (difference.step, difference.signature.outcome) == ("manifest 1", Outcome.STAGE)
+
+
+def test_a_refusal_of_manifests_is_a_difference(default_engine: InProcessEngine) -> None:
+    """An engine may refuse manifests where one does not decode, and only there."""
+
+    def refuse(*_: object) -> None:
+        raise EngineRefused("missing field")
+
+    engine = _answering(default_engine, validate_participant_manifests=refuse)
+    (difference,) = compare_cut(engine, documents_of(full_cut(0))).differences
+    assert (difference.step, difference.signature.outcome) == ("manifests", Outcome.STAGE)
+    undecoded = read_cut(ROOT / "cuts" / "manifests" / "manifest-not-decoded")
+    assert compare_cut(engine, undecoded).differences == ()
 
 
 def test_faults_of_a_predecessor_by_itself(default_engine: InProcessEngine) -> None:

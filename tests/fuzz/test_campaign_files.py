@@ -232,3 +232,17 @@ def test_flat_coverage_is_told(coverage: list[tuple[int, int]], told: str) -> No
 def test_key_groups_follow_from_the_document(document: bytes, count: int) -> None:
     """The count that a document is judged for depends on nothing but the document."""
     assert key_groups_of(document) == count
+
+
+def test_a_search_for_cuts_is_held_to_the_rules_of_cuts() -> None:
+    """It has to see the rules of cuts, and none of manifests."""
+    growing = moments((1, 1), (2, 2))
+    (told,) = blindness(seeing(), growing, V10, "cuts")
+    assert told.startswith("never fired on both sides: index.version, ")
+    assert "timestamp" not in told
+    total = seeing()
+    total.rules = {id: RuleCounts(1, 1, 1, 1) for id in rule_ids(V10, "cuts")}
+    assert blindness(total, growing, V10, "cuts") == []
+    assert total.never_alone(V10, "cuts") == []
+    total.rules["cut.merge"] = RuleCounts(5, 0, 0, 0)
+    assert blindness(total, growing, V10, "cuts") == ["never fired on both sides: cut.merge"]

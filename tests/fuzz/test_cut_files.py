@@ -75,5 +75,11 @@ def test_no_digest_leads_out_of_a_store(tmp_path: Path) -> None:
     place = tmp_path / INDEXES[1].relative_to(STORE)
     place.parent.mkdir(parents=True)
     place.write_bytes(text)
+    older = (
+        place.parents[2]
+        / f"epoch={index.predecessor.epoch:020}/checkpoint={index.predecessor.epoch:020}/sha256="
+    )
+    older.mkdir(parents=True)
     (tmp_path / "secret").write_bytes(b"secret")
+    assert Path(f"{older}/../../../../secret").read_bytes() == b"secret"
     assert read_cut(place) == CutDocuments(text, ())

@@ -256,9 +256,9 @@ def test_time_is_linear_in_the_number_of_checkpoints(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_chain(tmp_path: Path) -> None:
-    """What was said about an object is forgotten once it is read."""
+    """What was said about an object is forgotten once it is read; little is kept of a cut."""
     peaks = []
-    for count in (50, 200):
+    for count in (50, 50, 200):  # the first also makes what is made once
         store = made(tmp_path / str(count), checkpoints=count)
         tracemalloc.start()
         try:
@@ -266,4 +266,4 @@ def test_memory_does_not_grow_with_the_chain(tmp_path: Path) -> None:
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
-    assert peaks[1] < 2 * peaks[0]
+    assert peaks[2] - peaks[1] < 150 * 4096

@@ -19,6 +19,7 @@ from fuzz.campaign.files import corpus_name
 from fuzz.campaign.findings import Findings
 from fuzz.campaign.totals import Totals
 from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
+from fuzz.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 
@@ -246,7 +247,7 @@ def test_targets_run_alone(tmp_path: Path) -> None:
     """Each target is a libFuzzer program, and tries a single file."""
     document = tmp_path / "document"
     document.write_bytes(b'{"version":10}')
-    for target in ("raw", "manifests", "digests", "properties"):
+    for target in TARGETS:
         done = subprocess.run(
             [sys.executable, "-m", f"fuzz.targets.{target}", str(document)],
             capture_output=True,
