@@ -20,6 +20,7 @@ import oracle
 from fuzz.cli import main
 from fuzz.engines import InProcessEngine
 from oracle import V9, V10
+from tests.engine.next_format import released
 
 ROOT = Path(__file__).parents[2]
 EngineOf = Callable[[str], InProcessEngine]
@@ -384,7 +385,7 @@ def test_bad_engine_is_told_as_what_it_is(documents: Path, tmp_path: Path) -> No
 def test_changed_rule_of_a_checkout_is_named(documents: Path, tmp_path: Path) -> None:
     """An engine built from a source in which one rule was changed disagrees by that rule alone."""
     checkout = tmp_path / "laminar-core"
-    shutil.copytree(released(DEFAULT_RELEASE), checkout)
+    shutil.copytree(released("0.33.0"), checkout)
     module = checkout / "src" / "checkpoint" / "checkpoint_manifest" / "mod.rs"
     text = module.read_text("utf-8")
     assert text.count("self.timestamp_ms == 0") == 1
