@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from fuzz.campaign.supervisor import Plan
     from fuzz.cuts import CutDocuments
     from fuzz.engines.protocol import StoreEngine
+    from fuzz.reduce import Reduced
+    from fuzz.reduce_cuts import ReducedCut
     from oracle import Contract
 
 OUT = Path("campaign-out")
 _SELF_TEST_MINUTES = 1.0
-
 
 _ENGINE = click.option(
     "--engine",
@@ -324,10 +325,9 @@ def reduce(
         )
     made = reduce_document(document, groups, engine, contract, seconds)
     _write(made.document, output)
-    finished = "" if made.finished else ", and there was no time to try everything"
     click.echo(
         f"{len(document)} -> {len(made.document)} bytes, key groups: {made.key_groups}"
-        f"{finished}: {made.comparison.signature}",
+        f"{_unfinished(made)}: {made.comparison.signature}",
         err=True,
     )
 
@@ -335,16 +335,22 @@ def reduce(
 def _reduce_cut(
     file: Path, cut: CutDocuments, engine: InProcessEngine, seconds: float, output: Path | None
 ) -> None:
+    from fuzz.cuts import compare_cut
     from fuzz.reduce_cuts import reduce_cut
 
-    made = reduce_cut(cut, _lending(engine), seconds)
-    if made.comparison.first is None:
+    lending = _lending(engine)
+    first = compare_cut(lending, cut).first
+    if first is None:
         raise CouldNotRun(f"both sides agree on {file}; is it the right --engine?")
+    made = reduce_cut(cut, lending, seconds)
     text = made.documents.text()
     _write(text, output)
-    finished = "" if made.finished else ", and there was no time to try everything"
-    signature = made.comparison.first.signature
-    click.echo(f"a cut of {len(text)} bytes in one file{finished}: {signature}", err=True)
+    told = f"a cut of {len(text)} bytes in one file{_unfinished(made)}: {first.signature}"
+    click.echo(told, err=True)
+
+
+def _unfinished(made: Reduced | ReducedCut) -> str:
+    return "" if made.finished else ", and there was no time to try everything"
 
 
 def _write(document: bytes, output: Path | None) -> None:

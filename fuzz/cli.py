@@ -53,7 +53,7 @@ class _Lazy(click.Group):
                 click.echo(f"Error: could not finish: {error}", err=True)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception:
+        except Exception:  # Python would end with 1
             traceback.print_exc()
             click.echo("Error: this is a fault of the command; please report the above", err=True)
         return ctx.exit(CouldNotRun.exit_code)

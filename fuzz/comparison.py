@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import oracle
@@ -217,10 +218,16 @@ def _tree(encoding: bytes) -> Any:
         return "not JSON"
 
 
+def fields_in(*modules: ModuleType) -> frozenset[str]:
+    """The names of all fields of the structs that *modules* offer."""
+    shapes = (shape for module in modules for shape in vars(module).values())
+    return frozenset(
+        field.name for shape in shapes if is_dataclass(shape) for field in fields(shape)
+    )
+
+
 # What a path may name; every other key is a key of a map, and so a document's own.
-_FIELDS = {"kind"}.union(
-    field.name for shape in vars(oracle).values() if is_dataclass(shape) for field in fields(shape)
-)
+_FIELDS = fields_in(oracle) | {"kind"}
 
 
 def _first_difference(expected: Any, found: Any) -> str | None:
@@ -280,4 +287,5 @@ def _without_values(message: str) -> str:
 
 
 def normalised(texts: Iterable[str]) -> tuple[str, ...]:
+    """*texts* without what is only true of one document, each once and sorted."""
     return tuple(sorted({_without_values(text) for text in texts}))

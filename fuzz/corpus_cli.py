@@ -241,7 +241,7 @@ class _Adding:
         if size > MOST_BYTES:
             raise CouldNotRun(f"the corpus would have {size} bytes, above {MOST_BYTES}")
         index.write(self.cases.values())
-        cuts.INDEX.write_text(cuts.text(self.cuts.values()), "utf-8")
+        index.write(self.cuts.values(), cuts.INDEX)
 
 
 _ADD_CONTRACT = click.option(

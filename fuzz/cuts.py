@@ -12,13 +12,13 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import oracle
-from fuzz.comparison import compare, normalised
+from fuzz.comparison import compare, fields_in, normalised
 from fuzz.engines.protocol import (
     Engine,
     EngineFailed,
@@ -29,15 +29,18 @@ from fuzz.engines.protocol import (
 )
 from fuzz.ledger import known_divergence
 from fuzz.messages import Message, Messages
-from fuzz.outcome import Outcome, Signature
-from oracle import V10, CheckpointManifest, DecodeError, Verdict, cuts
+from fuzz.outcome import Outcome, Signature, oracle_says
+from oracle import V10, CheckpointManifest, DecodeError, cuts
 from oracle.cuts import CommittedCheckpointIndex, CutFinding
 from oracle.encoding import canonical_json_bytes
+
+if TYPE_CHECKING:
+    from strategies.cut_index import WholeCut
 
 CONTRACT = V10
 """The one manifest format that cuts are described for."""
 
-INDEX, MANIFESTS, PREDECESSOR = "index", "manifests", "predecessor"
+WRONG_AT = INDEX, MANIFESTS, PREDECESSOR = "index", "manifests", "predecessor"
 """The steps at which a cut can have a fault."""
 
 _FILE = "cuts.toml"
@@ -62,6 +65,13 @@ class CutDocuments:
         if any(b"\n" in document for document in documents):
             raise ValueError("a document of more than one line cannot stand in a cut's text")
         return b"\n".join(documents)
+
+    @classmethod
+    def of_cut(cls, cut: WholeCut) -> CutDocuments:
+        """*cut* as it is stored."""
+        older = cut.predecessor
+        predecessor = None if older is None else cuts.encode_index(older)
+        return cls(cut.index_document, cut.documents, predecessor)
 
     @classmethod
     def of_text(cls, text: bytes) -> CutDocuments:
@@ -190,10 +200,11 @@ def compare_cut(engine: StoreEngine, documents: CutDocuments) -> CutComparison:
     Nothing that a document does to the engine raises. :class:`EngineUnsupported` when the engine
     cannot be asked; see :func:`lending_cuts`.
     """
-    comparing = _Comparing(engine)
+    verdict = judge_cut(documents)
+    comparing = _Comparing(engine, verdict)
     comparing.run(documents)
     return CutComparison(
-        judge_cut(documents),
+        verdict,
         frozenset(comparing.oracle_rules),
         frozenset(comparing.engine_rules),
         tuple(comparing.differences),
@@ -203,8 +214,9 @@ def compare_cut(engine: StoreEngine, documents: CutDocuments) -> CutComparison:
 class _Comparing:
     """One cut on its way through the steps."""
 
-    def __init__(self, engine: StoreEngine) -> None:
+    def __init__(self, engine: StoreEngine, verdict: CutVerdict) -> None:
         self._engine = engine
+        self._verdict = verdict
         self.differences: list[CutDifference] = []
         self.oracle_rules: set[str] = set()
         self.engine_rules: set[str] = set()
@@ -214,7 +226,7 @@ class _Comparing:
         index = self._index(INDEX, documents.index)
         if index is None:
             return
-        valid = cuts.validate_index(index) is None
+        valid = self._verdict.step != INDEX
         if not valid or self._each_manifest(index, documents.manifests):
             with self._answering(MANIFESTS):
                 self._manifests(index, documents)
@@ -330,7 +342,7 @@ class _Comparing:
                     CutDifference(
                         f"manifest {number + 1}",
                         found.signature,
-                        _told(found.oracle),
+                        " · ".join(oracle_says(found.oracle)),
                         said,
                         found.known,
                     )
@@ -339,7 +351,7 @@ class _Comparing:
 
     def _manifests(self, index: CommittedCheckpointIndex, documents: CutDocuments) -> None:
         """Compare the manifests together, beside the index."""
-        fault = cuts.validate_participant_manifests(index, documents.manifests)
+        fault = None if self._verdict.step == PREDECESSOR else self._verdict.fault
         decoded = [_decoded(document) for document in documents.manifests]
         try:
             message = self._engine.validate_participant_manifests(
@@ -444,12 +456,7 @@ class _Comparing:
             self.engine_rules.update(rules[:1])
 
 
-_FIELDS = {
-    field.name
-    for shape in (*vars(cuts).values(), *vars(oracle).values())
-    if is_dataclass(shape)
-    for field in fields(shape)
-}
+_FIELDS = fields_in(cuts, oracle)
 
 
 def _place_of(fault: CutFinding) -> str:
@@ -458,13 +465,6 @@ def _place_of(fault: CutFinding) -> str:
     # A rule speaks of several places, and a divergence at one of them is none at the others.
     place = "".join(f"/{step if step in _FIELDS else '*'}" for step in steps)
     return f"{fault.rule} {place}" if place else fault.rule
-
-
-def _told(verdict: Verdict) -> str:
-    if verdict.rejection is not None:
-        return f"decode · {verdict.rejection}"
-    told = (f"{one.rule} {one.pointer}: {one.message}" for one in verdict.findings)
-    return " · ".join((verdict.stage.value, *told))
 
 
 def _rules_of(message: str | None, *tables: str) -> tuple[str, ...]:

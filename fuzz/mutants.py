@@ -347,12 +347,10 @@ def hunt(
         room = Path(name)
         shutil.copytree(_SOURCE, room / "oracle", ignore=shutil.ignore_patterns("__pycache__"))
         environment = os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONHASHSEED": "0"}
-        if mutant is CONTROL:
-            pass
-        elif mutant.module is None:
-            environment[VARIABLE] = mutant.what
-        else:
+        if mutant.module is not None:
             (room / "oracle" / mutant.module).write_text(mutant.source, "utf-8")
+        elif mutant is not CONTROL:
+            environment[VARIABLE] = mutant.what
         (room / "live").mkdir()
         findings = Findings(room / "findings")
         job = Job(

@@ -77,3 +77,17 @@ class Comparison:
     def is_finding(self) -> bool:
         """Whether someone should look at it: it is neither agreement nor known."""
         return self.outcome is not Outcome.AGREE and self.outcome is not Outcome.KNOWN
+
+
+def oracle_says(verdict: Verdict) -> tuple[str, ...]:
+    """The oracle's verdict in lines."""
+    if verdict.rejection is not None:
+        return (verdict.stage.value, str(verdict.rejection))
+    findings = (f"{one.rule} {one.pointer}: {one.message}" for one in verdict.findings)
+    return (verdict.stage.value, *findings)
+
+
+def engine_says(verdict: EngineVerdict) -> tuple[str, ...]:
+    """The engine's verdict in lines."""
+    place = () if verdict.place is None else (verdict.place,)
+    return (verdict.stage, *verdict.messages, *place)

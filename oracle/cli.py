@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):  # else whoever read the output has gone
             _complain(options.parser.prog, f"could not finish: {error}")
         return COULD_NOT_RUN
-    except Exception:
+    except Exception:  # Python would end with 1, which says that a manifest is wrong
         traceback.print_exc()
         _complain(options.parser.prog, "this is a fault of the command; please report the above")
         return COULD_NOT_RUN

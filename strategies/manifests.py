@@ -232,8 +232,8 @@ def draw_part(
             ends,
             lambda chunk, part: range_digest(scene.salt, chunk, part.offset, part.length),
         ),
-        "sink_artifact_intents": lambda: payloads(intents, ends),
-        "prepared_sinks": lambda: payloads(sinks, ends),
+        "sink_artifact_intents": lambda: payload_ranges(intents, ends),
+        "prepared_sinks": lambda: payload_ranges(sinks, ends),
     }
     laid = {field: lists[field]() for field in scene.contract.payload_order}
     frames: list[StateFrame] = laid["state_frames"]
@@ -604,7 +604,9 @@ class Layout:
         return frames
 
 
-def payloads(lengths: Sequence[tuple[str, int | None]], ends: list[int]) -> list[ByteRange | None]:
+def payload_ranges(
+    lengths: Sequence[tuple[str, int | None]], ends: list[int]
+) -> list[ByteRange | None]:
     """Ranges of intents' or sinks' payloads; the current object's end grows by them."""
     ranges: list[ByteRange | None] = []
     for _, length in lengths:

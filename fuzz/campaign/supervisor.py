@@ -295,16 +295,7 @@ class Supervisor:
         log = Path(worker.job.state.replace(".state.json", ".log"))
         if not Path(worker.job.state).exists():
             raise CouldNotRun(f"a worker did not start; the end of its log:\n{_tail(log)}")
-        how = (
-            "hang"
-            if worker.hangs
-            else _STATUSES.get(status)
-            or (
-                f"killed by {signal.Signals(-status).name}"
-                if status < 0
-                else f"ended with {status}"
-            )
-        )
+        how = "hang" if worker.hangs else _how_ended(status)
         self._deaths += 1
         self.campaign.notes.append(f"{worker.job.name} died: {how}; its log is {log}")
         self._investigate(
@@ -359,6 +350,12 @@ class Supervisor:
         self._running.clear()
         corpora.adopt(self._live, self._plan.corpus, self._adopted)
         self._note(self.campaign.totals())
+
+
+def _how_ended(status: int) -> str:
+    if status in _STATUSES:
+        return _STATUSES[status]
+    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
 
 
 def _is_silent(worker: _Running) -> bool:

@@ -151,11 +151,11 @@ class CutMutator:
             try:
                 broken = breakage.break_(_typed(candidate), rolled)
                 if broken is not None:
-                    return _stored(broken)
+                    return CutDocuments.of_cut(broken)
             except (*UNFIT, oracle.DecodeError):
                 continue
         broken = breakage.break_(full_cut(2 * values.below(2)), rolled)
-        return documents if broken is None else _stored(broken)
+        return documents if broken is None else CutDocuments.of_cut(broken)
 
     # --- binding -----------------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ def committed(documents: CutDocuments, *, agreeing: bool) -> CutDocuments:
     if agreeing:
         manifests = tuple(_like(manifest, manifests[0]) for manifest in manifests)
     index = commit(manifests, typed.predecessor, typed.index.version)
-    return _stored(WholeCut(index, manifests, typed.predecessor))
+    return CutDocuments.of_cut(WholeCut(index, manifests, typed.predecessor))
 
 
 _COMMON = (*CUT_FIELDS, "source_names", "sink_names")
@@ -226,13 +226,6 @@ def _typed(documents: CutDocuments) -> WholeCut:
         cuts.decode_index(documents.index),
         tuple(map(oracle.decode, documents.manifests)),
         None if older is None else cuts.decode_index(older),
-    )
-
-
-def _stored(cut: WholeCut) -> CutDocuments:
-    older = cut.predecessor
-    return CutDocuments(
-        cut.index_document, cut.documents, None if older is None else encode_index(older)
     )
 
 

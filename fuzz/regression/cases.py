@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import oracle
 from corpora import ROOT
@@ -47,7 +47,29 @@ class Flag(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Indexed:
+    """What is one line of an index of the corpus."""
+
+    id: str
+
+    def row(self) -> dict[str, Any]:
+        """The case as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """The case that a row of the index describes; :class:`ValueError` when it is none."""
+        names = {field.name for field in fields(cls)}
+        if row.keys() != names:
+            raise ValueError(f"a case has the fields {sorted(names)}, not {sorted(row)}")
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Indexed):
     """A row of the index.
 
     ``stage`` is ``decode``, ``invalid`` or ``valid``; ``kind`` is the kind of a rejection at
@@ -57,7 +79,6 @@ class Case:
     engines judge the case otherwise. ``sha256`` is of the file's bytes.
     """
 
-    id: str
     file: str
     contract: str
     key_groups: int
@@ -77,21 +98,6 @@ class Case:
     def path(self) -> Path:
         """The file with the document."""
         return ROOT / self.file
-
-    def row(self) -> dict[str, Any]:
-        """The case as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Case:
-        """The case that a row of the index describes; :class:`ValueError` when it is none."""
-        names = {field.name for field in fields(cls)}
-        if row.keys() != names:
-            raise ValueError(f"a case has the fields {sorted(names)}, not {sorted(row)}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)

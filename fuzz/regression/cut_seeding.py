@@ -27,12 +27,6 @@ _ATTEMPTS = 32
 Seed = tuple[CutCase, CutDocuments]
 
 
-def documents_of(cut: WholeCut) -> CutDocuments:
-    """*cut* as it is stored."""
-    predecessor = None if cut.predecessor is None else encode_index(cut.predecessor)
-    return CutDocuments(cut.index_document, cut.documents, predecessor)
-
-
 def seeds() -> Iterator[Seed]:
     """Everything that the strategies know of cuts, and what is told of in the ledger."""
     for source in (_broken, _valid, _undecodable, _not_a_manifest, _known):
@@ -58,7 +52,7 @@ def _smallest_broken(breakage: Breakage) -> CutDocuments:
         for number in range(_ATTEMPTS):
             broken = breakage.break_(base, Dice(Random(number).randbytes(8) if number else b""))
             if broken is not None:
-                documents = documents_of(broken)
+                documents = CutDocuments.of_cut(broken)
                 step, rule = breakage.step.value, breakage.expected
                 case = make_case(documents, id="tried", origin=ORIGIN, why=ORIGIN)
                 if (case.step, case.rule) == (step, rule):
@@ -68,7 +62,7 @@ def _smallest_broken(breakage: Breakage) -> CutDocuments:
 
 def _of_corruption(breakage: Breakage) -> CutDocuments:
     strategy = corrupted_cuts(breakage.expected, max_participants=_MOST_PARTICIPANTS)
-    return documents_of(smallest(strategy, lambda found: found.name == breakage.name).cut)
+    return CutDocuments.of_cut(smallest(strategy, lambda found: found.name == breakage.name).cut)
 
 
 @cache
@@ -153,15 +147,19 @@ _VALID: dict[str, tuple[str, Callable[[WholeCut], bool]]] = {
 
 def _valid() -> Iterator[Seed]:
     for name, (what, wanted) in _VALID.items():
-        made = documents_of(smallest(whole_cuts(max_participants=_MOST_PARTICIPANTS), wanted))
+        made = CutDocuments.of_cut(
+            smallest(whole_cuts(max_participants=_MOST_PARTICIPANTS), wanted)
+        )
         yield _case_of(made, f"valid/{name}", f"Valid: {what}.")
     many = smallest(
         whole_cuts(min_participants=_MANY_PARTICIPANTS, max_participants=_MANY_PARTICIPANTS)
     )
     yield _case_of(
-        documents_of(many), "valid/cluster-of-many", f"Valid: {_MANY_PARTICIPANTS} participants."
+        CutDocuments.of_cut(many),
+        "valid/cluster-of-many",
+        f"Valid: {_MANY_PARTICIPANTS} participants.",
     )
-    simple = documents_of(smallest(whole_cuts()))
+    simple = CutDocuments.of_cut(smallest(whole_cuts()))
     spelled = json.dumps(json.loads(simple.index), indent=1).encode()
     yield _case_of(
         replace(simple, index=spelled),
@@ -179,7 +177,7 @@ def _case_of(documents: CutDocuments, id: str, why: str, *flags: Flag) -> Seed:
 
 
 def _undecodable() -> Iterator[Seed]:
-    simple = documents_of(smallest(whole_cuts()))
+    simple = CutDocuments.of_cut(smallest(whole_cuts()))
     index = json.loads(simple.index)
     changed: dict[str, tuple[object, Flag]] = {
         "unknown-field": ({**index, "unknown": None}, Flag.STRUCT_FIELDS),

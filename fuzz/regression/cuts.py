@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora import ROOT
 from fuzz.cut_files import files_of, read_cut
-from fuzz.cuts import CONTRACT, CutDocuments, compare_cut, judge_cut, lending_cuts
+from fuzz.cuts import CONTRACT, WRONG_AT, CutDocuments, compare_cut, judge_cut, lending_cuts
 from fuzz.engines import Engine, EngineUnsupported
 from fuzz.ledger import divergences
-from fuzz.regression.cases import Flag
+from fuzz.regression import index
+from fuzz.regression.cases import Flag, Indexed
 from fuzz.regression.coverage import Row
-from fuzz.regression.index import Drift
 from fuzz.regression.problem import Problem
 from oracle import cuts
 
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 INDEX = ROOT / "cuts.jsonl"
 VALID = "valid"
-STEPS = ("index", "manifests", "predecessor", VALID)
+STEPS = (*WRONG_AT, VALID)
 """Where a cut is found wrong first, or that it is not."""
 
 
 @dataclass(frozen=True, slots=True)
-class CutCase:
+class CutCase(Indexed):
     """A row of the index of cuts.
 
     ``step`` is where the cut is wrong first: the ``index`` by itself, the index with its
@@ -41,7 +40,6 @@ class CutCase:
     the SHA-256 of its bytes.
     """
 
-    id: str
     directory: str
     contract: str
     step: str
@@ -57,18 +55,6 @@ class CutCase:
     def path(self) -> Path:
         """The directory with the documents."""
         return ROOT / self.directory
-
-    def row(self) -> dict[str, Any]:
-        """The case as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> CutCase:
-        """The case that a row describes; :class:`ValueError` when it is none."""
-        names = {field.name for field in fields(cls)}
-        if row.keys() != names:
-            raise ValueError(f"a case has the fields {sorted(names)}, not {sorted(row)}")
-        return cls(**{**row, "flags": tuple(row["flags"])})
 
 
 _FLAG_OF_RULE = {
@@ -141,21 +127,9 @@ def _hashes(documents: CutDocuments) -> dict[str, str]:
 # --- the index -------------------------------------------------------------------------------
 
 
-def read(path: Path = INDEX) -> list[CutCase]:
-    """Every case in the order of the index; :class:`Drift` when a line is no case."""
-    cases = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        try:
-            cases.append(CutCase.from_row(json.loads(line)))
-        except (ValueError, TypeError, KeyError) as error:
-            raise Drift(f"{path.name}:{number}: {error}") from None
-    return cases
-
-
-def text(cases: Iterable[CutCase]) -> str:
-    """The index of *cases*."""
-    rows = sorted((case.row() for case in cases), key=lambda row: str(row["id"]))
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+def read() -> list[CutCase]:
+    """Every case in the order of the index; :class:`~.index.Drift` when a line is no case."""
+    return index.read_rows(INDEX, CutCase)
 
 
 def save(case: CutCase, documents: CutDocuments) -> None:
@@ -225,7 +199,7 @@ def _engine(case: CutCase, documents: CutDocuments, engine: Engine) -> Iterator[
 
 def drift(cases: list[CutCase]) -> Iterator[Problem]:
     """What on disk is not as the tools would write it."""
-    if text(cases) != INDEX.read_text("utf-8"):
+    if index.text(cases) != INDEX.read_text("utf-8"):
         yield Problem(INDEX.name, "files", "not as the tools write it: was it edited?")
     named = {case.path / name for case in cases for name in case.files}
     for path in sorted((ROOT / "cuts").rglob("*")):

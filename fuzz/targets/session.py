@@ -11,8 +11,9 @@ from functools import cached_property
 
 from fuzz.comparison import AGREEMENT, Comparison, Outcome, compare
 from fuzz.cuts import CutComparison, CutDocuments, compare_cut, lending_cuts
-from fuzz.engines.protocol import Engine, EngineVerdict, StoreEngine
-from oracle import Contract, Verdict
+from fuzz.engines.protocol import Engine, StoreEngine
+from fuzz.outcome import engine_says, oracle_says
+from oracle import Contract
 
 ORACLE_ERROR = "oracle-error"
 """The outcome where the oracle fails in a way of which it says that it never does."""
@@ -193,20 +194,6 @@ def cut_disagreement(found: CutComparison, text: bytes) -> Disagreement:
         tuple(f"{one.step}: {one.oracle}" for one in found.differences),
         tuple(f"{one.step}: {one.engine}" for one in found.differences),
     )
-
-
-def oracle_says(verdict: Verdict) -> tuple[str, ...]:
-    """The oracle's verdict in lines."""
-    if verdict.rejection is not None:
-        return (verdict.stage.value, str(verdict.rejection))
-    findings = (f"{one.rule} {one.pointer}: {one.message}" for one in verdict.findings)
-    return (verdict.stage.value, *findings)
-
-
-def engine_says(verdict: EngineVerdict) -> tuple[str, ...]:
-    """The engine's verdict in lines."""
-    place = () if verdict.place is None else (verdict.place,)
-    return (verdict.stage, *verdict.messages, *place)
 
 
 def _failed(error: Exception, document: bytes, key_groups: int | None) -> Disagreement:

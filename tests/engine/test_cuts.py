@@ -38,24 +38,18 @@ _SETTINGS = settings(
 )
 
 
-def documents_of(cut: WholeCut) -> CutDocuments:
-    """A cut as it is stored."""
-    predecessor = None if cut.predecessor is None else encode_index(cut.predecessor)
-    return CutDocuments(cut.index_document, cut.documents, predecessor)
-
-
 @_SETTINGS
 @given(whole_cuts())
 def test_valid_cuts(default_engine: InProcessEngine, cut: WholeCut) -> None:
     """Both take every step, and encode, refer to and merge alike."""
-    assert compare_cut(default_engine, documents_of(cut)).differences == ()
+    assert compare_cut(default_engine, CutDocuments.of_cut(cut)).differences == ()
 
 
 @_SETTINGS
 @given(corrupted_cuts())
 def test_corrupted_cuts(default_engine: InProcessEngine, corruption: CutCorruption) -> None:
     """Both refuse at the same step for the same reason."""
-    found = compare_cut(default_engine, documents_of(corruption.cut))
+    found = compare_cut(default_engine, CutDocuments.of_cut(corruption.cut))
     assert found.differences == ()
     assert found.oracle.fault is not None
     assert found.oracle.step == corruption.step.value
@@ -68,7 +62,7 @@ def test_corrupted_cuts(default_engine: InProcessEngine, corruption: CutCorrupti
 def test_each_rule(default_engine: InProcessEngine, rule: str, data: st.DataObject) -> None:
     """Each rule that can be broken is broken often enough to be seen."""
     corruption = data.draw(corrupted_cuts(rule))
-    found = compare_cut(default_engine, documents_of(corruption.cut))
+    found = compare_cut(default_engine, CutDocuments.of_cut(corruption.cut))
     assert found.differences == ()
     assert found.oracle.fault is not None
     assert found.oracle.step == corruption.step.value
@@ -81,7 +75,7 @@ def test_as_many_participants_as_there_can_be(
     default_engine: InProcessEngine, cut: WholeCut
 ) -> None:
     """A cluster of 129."""
-    assert compare_cut(default_engine, documents_of(cut)).differences == ()
+    assert compare_cut(default_engine, CutDocuments.of_cut(cut)).differences == ()
 
 
 @_SETTINGS
@@ -90,7 +84,7 @@ def test_bytes_of_an_index_changed(
     default_engine: InProcessEngine, cut: WholeCut, patch: bytes, where: float
 ) -> None:
     """Whatever stands in the index's document, both decode it to the same or neither does."""
-    data, documents = cut.index_document, documents_of(cut)
+    data, documents = cut.index_document, CutDocuments.of_cut(cut)
     at = int(where * len(data))
     changed = data[:at] + patch + data[at + len(patch) :]
     found = compare_cut(
@@ -186,7 +180,9 @@ def _fails(*_: object) -> None:
 )
 def test_a_failure_is_a_difference(default_engine: InProcessEngine, method: str, step: str) -> None:
     """An engine that panics at a step is a finding at that step, and nothing is raised."""
-    found = compare_cut(_answering(default_engine, **{method: _fails}), documents_of(full_cut(2)))
+    found = compare_cut(
+        _answering(default_engine, **{method: _fails}), CutDocuments.of_cut(full_cut(2))
+    )
     assert found.outcome is Outcome.PANIC
     first = found.differences[0]
     assert (first.step, first.signature.engine) == (step, ("src/cut.rs:1:2",))
@@ -207,7 +203,7 @@ def test_another_answer_is_a_difference(
 ) -> None:
     """Whatever the engine says otherwise of a valid cut, it is seen, and how."""
     engine = _answering(default_engine, **{method: lambda *_: answer})
-    assert compare_cut(engine, documents_of(full_cut(2))).outcome is outcome
+    assert compare_cut(engine, CutDocuments.of_cut(full_cut(2))).outcome is outcome
 
 
 _CANONICAL, _REFERENCE = b"{}", b"{}"
@@ -230,7 +226,7 @@ def test_another_word_on_an_index_is_a_difference(
 ) -> None:
     """Each part of the engine's word on an index is compared, and nothing that rests on it."""
     engine = _answering(default_engine, judge_index=lambda _: answer)
-    data = index or documents_of(full_cut(0)).index
+    data = index or CutDocuments.of_cut(full_cut(0)).index
     found = compare_cut(engine, CutDocuments(data, ()))
     assert [each.signature.outcome for each in found.differences] == outcomes
     assert {each.step for each in found.differences} == {"index"}
@@ -252,7 +248,7 @@ def test_a_refusal_of_manifests_is_a_difference(default_engine: InProcessEngine)
         raise EngineRefused("missing field")
 
     engine = _answering(default_engine, validate_participant_manifests=refuse)
-    (difference,) = compare_cut(engine, documents_of(full_cut(0))).differences
+    (difference,) = compare_cut(engine, CutDocuments.of_cut(full_cut(0))).differences
     assert (difference.step, difference.signature.outcome) == ("manifests", Outcome.STAGE)
     undecoded = read_cut(ROOT / "cuts" / "manifests" / "manifest-not-decoded")
     assert compare_cut(engine, undecoded).differences == ()
@@ -263,7 +259,7 @@ def test_faults_of_a_predecessor_by_itself(default_engine: InProcessEngine) -> N
     cut = full_cut(0)
     assert cut.predecessor is not None
     broken = replace(cut, predecessor=replace(cut.predecessor, vnode_count=0))
-    found = compare_cut(default_engine, documents_of(broken))
+    found = compare_cut(default_engine, CutDocuments.of_cut(broken))
     assert found.differences == ()
     assert found.oracle_rules == found.engine_rules == {"index.vnode-count", "predecessor.invalid"}
 

@@ -179,19 +179,21 @@ def test_nothing_is_lost_to_kill(tmp_path: Path) -> None:
     assert workers.stdout == b""
 
 
+def signal_worker(number: signal.Signals, job: Path) -> None:
+    """Send a signal to the first worker whose job's path starts with *job*."""
+    found = subprocess.run(
+        ["pgrep", "-f", f"campaign.worker {job}"], capture_output=True, text=True, check=True
+    )
+    os.kill(int(found.stdout.split()[0]), number)
+
+
 def test_a_dead_worker_is_a_finding_and_replaced(tmp_path: Path) -> None:
     """A worker that is killed leaves its input as a finding, and another one goes on."""
     out = tmp_path / "out"
     process = start(out)
     try:
         wait_for(lambda: (out / "workers" / "worker-0.state.json").exists())
-        victim = subprocess.run(
-            ["pgrep", "-f", f"campaign.worker {out}/workers/worker-0.job"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        os.kill(int(victim.stdout.split()[0]), signal.SIGKILL)
+        signal_worker(signal.SIGKILL, out / "workers" / "worker-0.job")
         wait_for(lambda: (out / "workers" / "worker-2.state.json").exists())
 
         def died() -> bool:
@@ -226,13 +228,7 @@ def test_a_hanging_worker_is_a_finding(tmp_path: Path, monkeypatch: pytest.Monke
     def watch(campaign: supervisor.Campaign, total: Totals) -> None:
         nonlocal stopped
         if not stopped and total.inputs > 100:
-            victim = subprocess.run(
-                ["pgrep", "-f", f"campaign.worker {campaign.states}"],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            os.kill(int(victim.stdout.split()[0]), signal.SIGSTOP)
+            signal_worker(signal.SIGSTOP, campaign.states)
             stopped = True
         if any(campaign.findings):
             running.stop()
@@ -261,32 +257,41 @@ def test_targets_run_alone(tmp_path: Path) -> None:
         assert "Executed" in done.stderr
 
 
-def test_a_target_alone_stops_at_a_disagreement(tmp_path: Path) -> None:
-    """Outside a campaign a disagreement ends the search, and the input is in a file."""
-    source = max((ROOT / "tests" / "data" / "captured").rglob("manifest.json"), key=os.path.getsize)
-    document = tmp_path / "document"
-    document.write_bytes(source.read_bytes())
-    script = (
+def alone_with_a_fault(
+    target: str, fault: str, *words: str | Path, cwd: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run *target* outside a campaign, with *fault*, a line of Python, in its oracle."""
+    program = (
         "from fuzz.targets.running import run; from fuzz.engines.coverage import load_visible\n"
         "import sys\n"
         "def make(coverage):\n"
         "    from fuzz.comparison import contract_of; from fuzz.targets.session import Session\n"
         "    from fuzz.targets.alone import _stop\n"
-        "    import oracle.registry\n"
-        "    def always(subject): return [oracle.registry.RULES['version'].at('', 'planted')]\n"
-        "    oracle.registry.CHECKS['version'] = always\n"
+        f"    {fault}\n"
         "    engine = load_visible()\n"
         "    return Session(engine, contract_of(engine), _stop)\n"
-        "run('raw', 1, [sys.argv[1]], make)\n"
+        f"run({target!r}, 1, sys.argv[1:], make)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(document)],
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
-        cwd=tmp_path,
+        cwd=cwd,
         env=environment(None) | {"PYTHONPATH": str(ROOT)},
-        timeout=120,
+        timeout=200,
     )
+
+
+def test_a_target_alone_stops_at_a_disagreement(tmp_path: Path) -> None:
+    """Outside a campaign a disagreement ends the search, and the input is in a file."""
+    source = max((ROOT / "tests" / "data" / "captured").rglob("manifest.json"), key=os.path.getsize)
+    document = tmp_path / "document"
+    document.write_bytes(source.read_bytes())
+    fault = (
+        "import oracle.registry as found; "
+        "found.CHECKS['version'] = lambda subject: [found.RULES['version'].at('', 'planted')]"
+    )
+    done = alone_with_a_fault("raw", fault, document, cwd=tmp_path)
     assert done.returncode != 0
     assert "stage; oracle: version" in done.stdout + done.stderr

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 from fuzz.cut_files import is_cut
-from tests.quality.test_campaign import ROOT, environment, fuzz
+from tests.quality.test_campaign import ROOT, alone_with_a_fault, fuzz
 
 CANARY = "references.count"
 
@@ -75,30 +74,11 @@ def test_an_engine_that_cannot_be_asked(tmp_path: Path) -> None:
 
 def test_the_target_alone_keeps_what_it_finds(tmp_path: Path) -> None:
     """Outside a campaign a disagreement ends the search, and its cut is in a file."""
-    program = (
-        "from fuzz.targets.running import run; from fuzz.engines.coverage import load_visible\n"
-        "import sys\n"
-        "def make(coverage):\n"
-        "    from fuzz.comparison import contract_of; from fuzz.targets.session import Session\n"
-        "    from fuzz.targets.alone import _stop\n"
-        "    from oracle.cuts.registry import INDEX_CHECKS\n"
-        "    INDEX_CHECKS['index.vnode-count'] = lambda index: iter(())\n"
-        "    engine = load_visible()\n"
-        "    return Session(engine, contract_of(engine), _stop)\n"
-        "run('cuts', 1, sys.argv[1:], make)\n"
+    fault = (
+        "from oracle.cuts.registry import INDEX_CHECKS; "
+        "INDEX_CHECKS['index.vnode-count'] = lambda index: iter(())"
     )
-
-    def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", program, *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment(None) | {"PYTHONPATH": str(ROOT)},
-            timeout=200,
-        )
-
+    run = partial(alone_with_a_fault, "cuts", fault, cwd=tmp_path)
     done = run("-max_total_time=100", "-artifact_prefix=./found-")
     told = done.stdout + done.stderr
     assert done.returncode != 0
