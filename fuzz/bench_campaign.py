@@ -37,11 +37,23 @@ _PARTS = ("oracle", "engine", "comparison", "mutator")
 
 
 def campaign() -> Iterator[Cost]:
-    """One input of a campaign from seeds of 1 KB, on one core, and the parts of it."""
+    """One input of a campaign from seeds of 1 KB, on one core, and the parts of it.
+
+    The parts are measured in a run of their own, because measuring them takes time, too.
+    """
+    whole = _measured()["whole"]
+    yield Cost(f"input of a campaign ({1e6 / whole:,.0f} a second)", whole)
+    parts = _measured("parts")
+    measured = parts.pop("whole")
+    for name, cost in parts.items():
+        yield Cost(f"of that {name}", cost, "whole", cost / measured)
+
+
+def _measured(*words: str) -> dict[str, float]:
     with TemporaryDirectory() as room:
         _write_seeds(Path(room))
         done = subprocess.run(
-            [sys.executable, "-m", "fuzz.bench_campaign", room],
+            [sys.executable, "-m", "fuzz.bench_campaign", room, *words],
             capture_output=True,
             text=True,
             errors="replace",
@@ -52,11 +64,7 @@ def campaign() -> Iterator[Cost]:
             f"the measured campaign did not end; its last words:\n{done.stderr[-2000:]}"
         )
     costs: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    whole = costs.pop("whole")
-    base = f"input of a campaign ({1e6 / whole:,.0f} a second)"
-    yield Cost(base, whole)
-    for name, cost in costs.items():
-        yield Cost(f"of that {name}", cost, "whole", cost / whole)
+    return costs
 
 
 def _write_seeds(directory: Path) -> None:
@@ -91,27 +99,28 @@ class _Clock:
         return call
 
 
-def _measure(corpus: str) -> None:
+def _measure(corpus: str, in_parts: bool) -> None:
     clock = _Clock()
     inputs = 0
     start = 0.0
 
     def make_session(coverage: OracleCoverage) -> Session:
         import oracle
-        from fuzz import mutator
         from fuzz.comparison import compare, contract_of
+        from fuzz.mutator import Mutator
         from fuzz.targets import session
 
-        # A campaign calls all of these by name, so timed ones are put in their places, in this
+        engine = load_visible(DEFAULT_RELEASE)
+        # A campaign calls all of these by name, so others are put in their places, in this
         # process that does nothing else; mypy has no other word for that.
         # Large documents have a share of the time of their own, and are no documents of 1 KB.
-        mutator.Mutator.large_is_due = lambda self: False  # type: ignore[method-assign]
-        for name in ("mutate", "cross"):
-            setattr(mutator.Mutator, name, clock.timed("mutator", getattr(mutator.Mutator, name)))
-        oracle.judge = clock.timed("oracle", oracle.judge)
-        setattr(session, "compare", clock.timed("comparison", compare))  # noqa: B010
-        engine = load_visible(DEFAULT_RELEASE)
-        engine.judge = clock.timed("engine", engine.judge)  # type: ignore[method-assign]
+        Mutator.large_is_due = lambda self: False  # type: ignore[method-assign]
+        if in_parts:
+            for name in ("offspring", "cross"):
+                setattr(Mutator, name, clock.timed("mutator", getattr(Mutator, name)))
+            oracle.judge = clock.timed("oracle", oracle.judge)
+            setattr(session, "compare", clock.timed("comparison", compare))  # noqa: B010
+            engine.judge = clock.timed("engine", engine.judge)  # type: ignore[method-assign]
 
         def stop(found: session.Disagreement) -> None:
             raise CouldNotRun(f"the two sides differ: {found.signature}")
@@ -125,18 +134,19 @@ def _measure(corpus: str) -> None:
             start = time.process_time()
             clock.seconds = dict.fromkeys(_PARTS, 0.0)
         elif inputs == _WARM_UP + _INPUTS:
-            _tell(time.process_time() - start, clock.seconds)
+            _tell(time.process_time() - start, clock.seconds if in_parts else {})
 
     run("manifests", 1, [*SEARCH_FLAGS, "-reload=0", corpus], make_session, after_input)
 
 
 def _tell(whole: float, parts: dict[str, float]) -> None:
     """Print microseconds an input, and end."""
-    costs = {"whole": whole, **parts, "libFuzzer": whole - sum(parts.values())}
+    rest = {"libFuzzer": whole - sum(parts.values())} if parts else {}
+    costs = {"whole": whole, **parts, **rest}
     print(json.dumps({name: seconds / _INPUTS * 1e6 for name, seconds in costs.items()}))
     sys.stdout.flush()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    _measure(sys.argv[1])
+    _measure(sys.argv[1], in_parts=len(sys.argv) > 2)

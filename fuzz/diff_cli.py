@@ -83,6 +83,8 @@ class _Report:
     style: str
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     contradicted: Counter[str] = field(default_factory=Counter)
+    differences: Counter[str] = field(default_factory=Counter)
+    """What differs, with the engine that it differs on, and how often."""
 
     def comparison(self, file: str, key_groups: int, side: _Side, found: Comparison) -> None:
         """One document on one engine."""
@@ -169,10 +171,12 @@ class _Report:
         if finding:
             row["signature"] = _signature_row(signature)
             row["replay"] = _replay(row["file"], row.get("key_groups"), *asked)
+        engine = f"{row['before']} -> {row['engine']}" if "before" in row else row["engine"]
+        if finding:
+            self.differences["; ".join([f"{engine}  {outcome.value}", *_differences(row)])] += 1
         if self.style == "json":
             click.echo(json.dumps(row))
             return
-        engine = f"{row['before']} -> {row['engine']}" if "before" in row else row["engine"]
         told = click.style(f"{outcome.value:9}", fg=_COLOURS.get(outcome, "red"))
         known = f"  {row['known']}" if row["known"] else ""
         click.echo(f"{told} {printable(engine)}  {printable(row['file'])}{known}")
@@ -202,17 +206,24 @@ class _Report:
                 click.echo(f"        {printable(message)}")
             if side.get("place"):
                 click.echo(f"        at {printable(side['place'])}")
-        differs = row["signature"]
-        for title, key in ((before[0], "oracle"), ("engine", "engine")):
-            if differs[key]:
-                click.echo(f"    only {title}: {printable(', '.join(differs[key]))}")
+        for difference in _differences(row):
+            click.echo(f"    {printable(difference)}")
         for id in row.get("contradicts", ()):
             click.echo(f"    contradicts {id}: {ASSUMPTIONS[id].statement}")
+
+    def summary(self) -> str:
+        """How many comparisons ended how, and below it what differs, the most frequent first."""
+        counts = {outcome.value: self.outcomes[outcome] for outcome in _COLOURS}
+        counts["disagree"] = self.differences.total()
+        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        lines = [f"{self.outcomes.total()} comparisons: {told}"]
+        lines += [f"{count:6}  {printable(what)}" for what, count in self.differences.most_common()]
+        return "\n".join(lines)
 
     @property
     def status(self) -> int:
         """The exit code: 1 with a finding, else 0."""
-        return int(any(outcome not in _COLOURS for outcome in self.outcomes))
+        return int(bool(self.differences))
 
 
 def _rejection(verdict: Verdict) -> dict[str, str] | None:
@@ -237,6 +248,14 @@ def _verdict_row(verdict: EngineVerdict, rules: frozenset[str]) -> dict[str, Any
 
 def _signature_row(signature: Signature) -> dict[str, Any]:
     return {"oracle": signature.oracle, "engine": signature.engine}
+
+
+def _differences(row: Mapping[str, Any]) -> Iterator[str]:
+    """What the signature of a finding's *row* says of each side."""
+    first = "before" if "before" in row else "oracle"
+    for title, key in ((first, "oracle"), ("engine", "engine")):
+        if row["signature"][key]:
+            yield f"only {title}: {', '.join(row['signature'][key])}"
 
 
 def _replay(file: str, key_groups: int | None, *asked: str) -> str:
@@ -311,11 +330,9 @@ def diff(
         unasked = [side for side in sides if cuts and not _compare_cuts(cuts, side, report)]
     except EngineUnavailable as error:
         raise CouldNotRun(str(error)) from error
-    told = ", ".join(f"{count} {outcome.value}" for outcome, count in report.outcomes.items())
     engines = printable(", ".join(side.release for side in sides))
-    total = report.outcomes.total()
     counted = f"{len(files)} documents" + (f" and {len(cuts)} cuts" if cuts else "")
-    click.echo(f"{counted} on {engines}, {total} comparisons: {told}", err=True)
+    click.echo(f"{counted} on {engines}, {report.summary()}", err=True)
     if report.contradicted:
         counts = ", ".join(
             f"{id} {report.contradicted[id]} times"

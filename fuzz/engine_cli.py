@@ -113,7 +113,7 @@ def progress(title: str) -> Iterator[Report]:
 
     def note(what: str, done: int, total: int) -> None:
         nonlocal state
-        state = f"{done} of {total} crates" if done else what
+        state = f"{done} of {total} crates, {what}".rstrip(", ") if done else what
 
     def tell() -> None:
         # By the clock and not by the crate: the engine itself is the last one, and the longest.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -57,8 +56,7 @@ class Signature(NamedTuple):
 AGREEMENT = Signature(Outcome.AGREE)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The oracle and an engine on one document.
 
     ``engine_rules`` are the rules that the engine's messages stand for; where one text stands

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from itertools import groupby
 
 from oracle.formats import Contract, Feature
 from oracle.subject import Subject
@@ -166,15 +167,23 @@ def rules_of(contract: Contract, *levels: Level) -> list[Rule]:
 
 
 @cache
-def _listed(contract: Contract, level: Level) -> tuple[str, ...]:
-    return tuple(entry.id for entry in rules_of(contract, level))
+def _listed(contract: Contract, level: Level) -> list[tuple[str | None, list[str]]]:
+    """The entries in order, as runs of those that look through the same part, with that part."""
+    runs = groupby((entry.id for entry in rules_of(contract, level)), _part)
+    return [(part, [*ids]) for part, ids in runs]
+
+
+def _part(id: str) -> str | None:
+    return PARTS.get(id.partition(".")[0])
 
 
 def findings(subject: Subject, level: Level) -> list[Finding]:
     """What the rules or the hazards find in *subject*, in the order of the registry."""
     found: list[Finding] = []
-    for id in _listed(subject.contract, level):
-        found += CHECKS[id](subject)
+    for part, ids in _listed(subject.contract, level):
+        if part is None or getattr(subject.manifest, part):
+            for id in ids:
+                found += CHECKS[id](subject)
     return found
 
 
@@ -199,7 +208,4 @@ def _findings_of(entry: Rule, check: PlaceCheck) -> FindingCheck:
         places = [*check(subject)]
         return [entry.at(*place) for place in places] if places else ()
 
-    part = PARTS.get(entry.id.partition(".")[0])
-    if part is None:
-        return findings_of
-    return lambda subject: findings_of(subject) if getattr(subject.manifest, part) else ()
+    return findings_of

@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from itertools import compress, repeat
-from operator import attrgetter, itemgetter, ne
+from itertools import compress, repeat, takewhile
+from operator import attrgetter, call, itemgetter, ne
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -146,7 +146,13 @@ _BYTE = _integer(BYTE)
 
 
 def _byte_string(value: JsonValue) -> bytes:
-    return bytes(_all(_array(value), _BYTE))
+    items = _array(value)
+    if {*map(type, items)} == {int}:
+        try:
+            return bytes(items)
+        except ValueError:
+            pass  # One is out of range; the other way of reading says which.
+    return bytes(_all(items, _BYTE))
 
 
 _PLAIN: dict[Any, Decoder] = {
@@ -211,8 +217,7 @@ def _all(items: Sequence[JsonValue], item: Decoder) -> Sequence[Any]:
             except (_Irregular, DecodeError):
                 pass
         try:
-            for value in column:
-                read.append(item.one(value))
+            read += map(item.one, column)
         except DecodeError as error:
             raise error.inside(len(read)) from None
     return read
@@ -238,7 +243,12 @@ def _bytes(length: Length) -> ReadOne:
 
 def _list(item_type: Any, contract: Contract) -> ReadOne:
     item = decoder(item_type, contract)
-    return lambda value: tuple(_all(_array(value), item))
+
+    def one(value: JsonValue) -> tuple[Any, ...]:
+        items = _array(value)
+        return tuple(_all(items, item)) if items else ()
+
+    return one
 
 
 def _map(read_item: ReadOne) -> ReadOne:
@@ -312,7 +322,10 @@ def _field(shape: Any, field: Any, annotation: Any, contract: Contract) -> Field
 
 
 def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
-    """The reader of a struct, or of one variant of an enum whose *tag* was read already."""
+    """The reader of a struct, or of one variant of an enum whose *tag* was read already.
+
+    Most of the time of a verdict goes by here, so the loops over fields are the interpreter's own.
+    """
     plan = fields_of(shape, contract)
     title = tag or shape.__name__
     least = len(plan)
@@ -320,59 +333,62 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
         least -= 1
     # What the array form has before the fields, and an object beside them.
     tags = [] if tag is None else [TAG]
-    known = {field.name for field in plan}.union(tags)
+    names = [field.name for field in plan]
+    known = {*names, *tags}
     elsewhere = [
         (getattr(shape, field.name).__set__, field.default)
         for field in fields(shape)
         if not contract.has(field.metadata.get("feature"))
     ]
-    new = functools.partial(object.__new__, shape)
+    absent = {
+        field.name: _as_written(field.absent) for field in plan if field.absent is not REQUIRED
+    }
+    reads = [field.read.one for field in plan]
+    assigns = [*(field.assign for field in plan), *(assign for assign, _ in elsewhere)]
+    of_others = [default for _, default in elsewhere]
+    # One name more than there are, because of a single name it would make no tuple.
+    pick = itemgetter(*names, names[0])
 
-    def blank() -> Any:
-        made = new()
-        for assign, default in elsewhere:
-            assign(made, default)
+    def filled(contents: Sequence[JsonValue], places: Sequence[str | int]) -> Any:
+        read: list[Any] = []
+        try:
+            read += map(call, reads, contents)
+        except DecodeError as error:
+            raise error.inside(places[len(read)]) from None
+        read += of_others
+        made = object.__new__(shape)
+        _exhaust(map(call, assigns, repeat(made), read))
         return made
 
-    steps = [(field.name, field.read.one, field.assign, field.absent) for field in plan]
-
     def from_object(value: JsonValue) -> Any:
-        members = dict(value)
-        if len(members) != len(value):
+        written = dict(value)
+        if len(written) != len(value):
             raise _repeated(value)
-        if not known.issuperset(members):
-            raise _unknown_member(title, members, known)
-        made = blank()
-        name = title
+        members = absent | written if absent else written
+        if len(members) > len(known) or not known.issuperset(members):
+            raise _unknown_member(title, written, known)
         try:
-            for name, read, assign, absent in steps:
-                if name in members:
-                    assign(made, read(members[name]))
-                elif absent is not REQUIRED:
-                    assign(made, absent)
-                else:
-                    break
-            else:
-                return made
-        except DecodeError as error:
-            raise error.inside(name) from None
-        raise DecodeError(Kind.MISSING, f"{title} must have the field {name!r}")
+            contents = pick(members)
+        except KeyError:
+            present = [*takewhile(members.__contains__, names)]
+            missing = names[len(present)]
+        else:
+            return filled(contents, names)
+        # What is wrong with the fields before the missing one comes first.
+        for name, read in zip(present, reads, strict=False):
+            try:
+                read(members[name])
+            except DecodeError as error:
+                raise error.inside(name) from None
+        raise DecodeError(Kind.MISSING, f"{title} must have the field {missing!r}")
 
     def from_array(value: JsonValue) -> Any:
         found = len(value) - len(tags)
         if not least <= found <= len(plan):
             wanted = str(len(plan)) if least == len(plan) else f"{least} to {len(plan)}"
             raise DecodeError(Kind.LENGTH, f"{title} lists {wanted} fields, found {found}")
-        made = blank()
-        for field in plan[found:]:
-            field.assign(made, field.absent)
-        index = 0
-        try:
-            for index, field in enumerate(plan[:found], len(tags)):
-                field.assign(made, field.read.one(value[index]))
-        except DecodeError as error:
-            raise error.inside(index) from None
-        return made
+        contents = [*value[len(tags) :], *map(absent.get, names[found:])]
+        return filled(contents, range(len(tags), len(value)))
 
     def one(value: JsonValue) -> Any:
         if type(value) is tuple:
@@ -406,6 +422,13 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
 _exhaust = deque[Any](maxlen=0).extend
 
 
+def _as_written(absent: Any) -> JsonValue:
+    """The value of a field that is left out, as it would be read if it were there."""
+    if isinstance(absent, Mapping):
+        return tuple(absent.items())
+    return list(absent) if isinstance(absent, tuple) else absent
+
+
 def _checked_fence(contract: Contract) -> ReadOne:
     unchecked = _struct(CheckpointAssignmentFence, contract)
 
@@ -425,8 +448,10 @@ def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decoder:
     def one(value: JsonValue) -> Any:
         place: str | int
         if type(value) is tuple:
-            place, tag = next((member for member in value if member[0] == TAG), (TAG, REQUIRED))
-            if tag is REQUIRED:
+            for place, tag in value:  # noqa: B007 - both are what the loop looks for
+                if place == TAG:
+                    break
+            else:
                 raise DecodeError(Kind.MISSING, f"{TAG} is missing")
         elif type(value) is list:
             if not value:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from time import process_time
+from time import thread_time
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
@@ -14,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from oracle import Contract, Stage, encode, judge
 from strategies.corruptions import corruptions
 from strategies.manifests import manifests
+from strategies.report import Progress
 from strategies.sampling import sample
 
 LEAST_RATE = 150.0
@@ -57,11 +59,11 @@ class Bench:
         return self.corruptions.rate / self.manifests.rate
 
     @property
-    def speed_up(self) -> float:
-        """Manifests that the engine accepts per second, by those of the schema; maybe infinite."""
+    def speed_up(self) -> float | None:
+        """Manifests accepted by the engine per second, by those of the schema; None without any."""
         schema = self.jsonschema.rate * self.jsonschema.engine_accepts
         ours = self.manifests.rate * self.manifests.engine_accepts
-        return ours / schema if schema else float("inf")
+        return ours / schema if schema else None
 
     @property
     def faults(self) -> list[str]:
@@ -80,8 +82,18 @@ class Bench:
         return found
 
 
-def bench(contract: Contract, accepts: Accepts, examples: int, of_schema: int, start: int) -> Bench:
-    """Draw *examples* of each strategy, and *of_schema* documents of the schema."""
+def bench(
+    contract: Contract,
+    accepts: Accepts,
+    examples: int,
+    of_schema: int,
+    start: int,
+    progress: Progress,
+) -> Bench:
+    """Draw *examples* of each strategy, and *of_schema* documents of the schema.
+
+    *progress* is told what is under way.
+    """
     # It is an extra of its own, and of use nowhere else.
     from strategies.jsonschema_peer import documents
 
@@ -93,6 +105,7 @@ def bench(contract: Contract, accepts: Accepts, examples: int, of_schema: int, s
             start,
             contract,
             accepts,
+            progress,
             lambda manifest: (encode(manifest, contract), manifest.vnode_count),
         ),
         _row(
@@ -102,6 +115,7 @@ def bench(contract: Contract, accepts: Accepts, examples: int, of_schema: int, s
             start,
             contract,
             accepts,
+            progress,
             lambda corruption: (corruption.document, corruption.key_groups),
         ),
         _row(
@@ -111,6 +125,7 @@ def bench(contract: Contract, accepts: Accepts, examples: int, of_schema: int, s
             start,
             contract,
             accepts,
+            progress,
             lambda document: (
                 json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"),
                 # Whatever count it is for, if it is for one.
@@ -127,12 +142,21 @@ def _row(
     start: int,
     contract: Contract,
     accepts: Accepts,
+    progress: Progress,
     document_of: Callable[[Any], tuple[bytes, int]],
 ) -> Row:
+    drawn = itertools.count(1)
+
+    def told(example: Any) -> Any:
+        progress(f"{name}: {next(drawn):,} of {count:,}")
+        return example
+
     sample(strategy, 20, start)  # what is built once, before the clock runs
-    started = process_time()
-    found = sample(strategy, count, start)
-    rate = count / (process_time() - started)
+    # Of this thread, so that showing progress does not count.
+    started = thread_time()
+    found = sample(strategy.map(told), count, start)
+    rate = count / (thread_time() - started)
+    progress(f"{name}: {count:,} being judged")
     documents = [document_of(example) for example in found]
     verdicts = [judge(document, key_groups, contract) for document, key_groups in documents]
     return Row(

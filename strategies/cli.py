@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
 from typing import NoReturn
@@ -15,7 +18,7 @@ from rich.table import Table
 from oracle import CONTRACTS, Contract, contract_named
 from strategies.bench import Accepts, Bench
 from strategies.bench import bench as measure
-from strategies.report import LEAST_SHARE, Report, report_on
+from strategies.report import LEAST_SHARE, Progress, Report, report_on
 from strategies.sizes import DOCUMENTED_SEGMENT_BYTES, DOCUMENTED_TWO_CUTS_MIB, MIB, Sizes
 
 _contract = click.option(
@@ -47,6 +50,29 @@ def _cannot_run(message: str) -> NoReturn:
     sys.exit(2)
 
 
+# Without a terminal, one line of progress in this many seconds.
+_LINE_EVERY = 20.0
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """What shows progress on standard error: one live line, or a line now and then."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status("") as status:
+            yield status.update
+        return
+    last = time.monotonic()
+
+    def tell(what: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            click.echo(what, err=True)
+
+    yield tell
+
+
 @main.command()
 @_contract
 @_examples
@@ -57,9 +83,9 @@ def _cannot_run(message: str) -> NoReturn:
 @_format
 def report(contract: str, examples: int, each: int, seed: int, form: str) -> None:
     """Count traits in generated manifests, and rules that corruptions break."""
-    console = Console(stderr=True)
-    with console.status("") as status:
-        found = report_on(_named(contract), examples, each, seed, status.update)
+    named = _named(contract)
+    with _progress() as progress:
+        found = report_on(named, examples, each, seed, progress)
     if form == "json":
         click.echo(json.dumps({**asdict(found), "faults": found.faults}, indent=2))
     else:
@@ -139,7 +165,9 @@ def bench(
 ) -> None:
     """Measure rates per second of processor time, beside hypothesis-jsonschema."""
     named = _named(contract)
-    found = measure(named, _engine(named, engine), examples, of_schema, seed)
+    accepts = _engine(named, engine)
+    with _progress() as progress:
+        found = measure(named, accepts, examples, of_schema, seed, progress)
     if form == "json":
         told = {"ratio": found.ratio, "speed_up": found.speed_up, "faults": found.faults}
         click.echo(json.dumps({**asdict(found), **told}, indent=2))
@@ -189,4 +217,5 @@ def _show_bench(found: Bench) -> None:
     console = Console()
     console.print(table)
     console.print(f"corruptions to manifests: {found.ratio:.2f}")
-    console.print(f"accepted manifests a second, against the schema: {found.speed_up:,.0f} times")
+    times = "none of it accepted" if found.speed_up is None else f"{found.speed_up:,.0f} times"
+    console.print(f"accepted manifests a second, against the schema: {times}")

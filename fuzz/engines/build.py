@@ -9,9 +9,10 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TextIO
 
 from fuzz.engines.builds import (
     BRIDGE,
@@ -26,9 +27,12 @@ from fuzz.engines.inprocess import InProcessEngine
 from fuzz.engines.protocol import EngineUnavailable
 
 Report = Callable[[str, int, int], None]
-"""Called with what was just done, how many crates are compiled, and about how many there are."""
+"""Called with what is under way, how many crates are compiled, and about how many there are."""
 
 _DEPENDENCY = re.compile(r"^laminar-core = .*$", re.MULTILINE)
+_COMPILING = re.compile(r"\s*Compiling (\S+) ")
+# A package's id is `SOURCE#NAME@VERSION`, or `SOURCE/NAME#VERSION`.
+_NAME = re.compile(r"[/#]([^/#@]+)[#@][^/#@]*$")
 
 
 def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build, bool]:
@@ -46,9 +50,7 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
         EngineUnavailable: a tool is missing, or the compiler refused.
 
     """
-    cargo, rustc = tools()
-    cache_directory().mkdir(parents=True, exist_ok=True)
-    version = _output(rustc, "-vV", directory=_directory(target))
+    cargo, version = tools(_directory(target))
     compiler = version.splitlines()[0]
 
     def present() -> Build | None:
@@ -67,8 +69,13 @@ def build(target: Target, report: Report, *, again: bool = False) -> tuple[Build
         return _install(target, library, compiler, time.monotonic() - start), True
 
 
-def tools() -> tuple[str, str]:
-    """Where cargo and rustc are; raises EngineUnavailable when one is missing, or a linker."""
+def tools(directory: Path) -> tuple[str, str]:
+    """Where cargo is, and what `rustc -vV` says in *directory*, which may choose its toolchain.
+
+    Raises:
+        EngineUnavailable: one of them or a linker is missing, or rustc does not run.
+
+    """
     cargo, rustc = shutil.which("cargo"), shutil.which("rustc")
     if cargo is None or rustc is None:
         raise EngineUnavailable(
@@ -80,19 +87,23 @@ def tools() -> tuple[str, str]:
             "building an engine needs a C compiler to link with, and there is no cc here: "
             "install gcc or clang (on Debian and Ubuntu: apt-get install build-essential)"
         )
-    return cargo, rustc
+    done = subprocess.run(
+        [rustc, "-vV"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        # Where rustup has no toolchain, and RUST_BACKTRACE is set, a page of text follows.
+        why = done.stderr.strip().partition("\n")[0].removeprefix("error: ").rstrip(".")
+        raise EngineUnavailable(
+            f"building an engine needs a Rust toolchain, and rustc does not run here ({why}): "
+            "run: rustup default stable"
+        )
+    return cargo, done.stdout
 
 
 def _directory(target: Target) -> Path:
     """Where to run the tools: a checkout may choose its toolchain and its registries."""
+    cache_directory().mkdir(parents=True, exist_ok=True)
     return target.checkout or cache_directory()
-
-
-def _output(*command: str, directory: Path) -> str:
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise EngineUnavailable(f"{' '.join(command)} failed: {done.stderr.strip()}")
-    return done.stdout
 
 
 def _host(version: str) -> str:
@@ -157,29 +168,20 @@ def _cargo(crate: Path, target: Target, host: str) -> tuple[list[str], dict[str,
 
 def _compile(cargo: str, crate: Path, target: Target, host: str, report: Report) -> Path:
     options, environment = _cargo(crate, target, host)
-    directory = _directory(target)
-    about = count_crates(cargo, options, environment, directory)
-    log = cache_directory() / "build.log"
-    with log.open("w+") as errors:
-        with subprocess.Popen(
-            [cargo, "build", "--release", "--message-format=json-render-diagnostics", *options],
-            env=environment,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            library = _follow(process.stdout, about, report)
-        if process.returncode != 0 or library is None:
-            errors.seek(0)
-            said = "".join(line for line in errors if "Compiling" not in line)
-            raise EngineUnavailable(
-                f"cargo could not build laminar-core {target.release}; "
-                f"all it said is in {log}, the end of it:\n" + said[-3000:].strip()
-            )
-    return library
+    made = compiled(
+        f"laminar-core {target.release}",
+        [cargo, "build", "--release"],
+        options,
+        environment,
+        _directory(target),
+        cache_directory() / "build.log",
+        report,
+    )
+    return next(
+        Path(message["filenames"][0])
+        for message in made
+        if message["target"]["kind"] == ["cdylib"] and message["target"]["name"] == "bridge"
+    )
 
 
 def test(target: Target, corpus: Path) -> bool:
@@ -196,11 +198,10 @@ def test(target: Target, corpus: Path) -> bool:
         EngineUnavailable: a tool is missing.
 
     """
-    cargo, rustc = tools()
+    cargo, version = tools(_directory(target))
     with alone(cache_directory()):
         crate = _lay_out(target)
-        host = _host(_output(rustc, "-vV", directory=_directory(target)))
-        options, environment = _cargo(crate, target, host)
+        options, environment = _cargo(crate, target, _host(version))
         done = subprocess.run(
             [cargo, "test", "--release", "--test", "corpus", *options, "--", "--nocapture"],
             env=environment | {"LAMINAR_CORPUS": str(corpus.resolve())},
@@ -211,8 +212,59 @@ def test(target: Target, corpus: Path) -> bool:
     return done.returncode == 0
 
 
-def count_crates(
-    cargo: str, options: list[str], environment: dict[str, str], directory: Path | None = None
+def compiled(
+    what: str,
+    build: Sequence[str],
+    options: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    log: Path,
+    report: Report,
+) -> list[dict[str, Any]]:
+    """Let cargo build, and report which crate it is at.
+
+    Args:
+        what: what is built, for people.
+        build: cargo, and how it is told to build.
+        options: what to build; `cargo tree` takes them, too.
+        environment: the variables that cargo sees.
+        directory: where it runs.
+        log: the file for what it says.
+        report: told about progress.
+
+    Returns:
+        Cargo's message about each artifact.
+
+    Raises:
+        EngineUnavailable: cargo failed; the message has the end of what it said.
+
+    """
+    about = _count_crates(build[0], options, environment, directory)
+    with (
+        log.open("w") as said,
+        subprocess.Popen(
+            [*build, "--message-format=json-render-diagnostics", *options],
+            env=environment,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        made = _follow(process.stdout, about, said, report)
+    if process.returncode != 0:
+        lines = [line for line in log.read_text().splitlines() if not _COMPILING.match(line)]
+        end = "\n".join(lines)[-3000:].strip()
+        raise EngineUnavailable(
+            f"cargo could not build {what}; all it said is in {log}, the end of it:\n{end}"
+        )
+    return made
+
+
+def _count_crates(
+    cargo: str, options: Sequence[str], environment: Mapping[str, str], directory: Path
 ) -> int:
     """About how many crates a build with these options compiles."""
     tree = [cargo, "tree", "--edges=normal,build", "--prefix=none", *options]
@@ -223,19 +275,34 @@ def count_crates(
     return len({tuple(line.split()[:2]) for line in done.stdout.splitlines()})
 
 
-def _follow(messages: Iterator[str], about: int, report: Report) -> Path | None:
-    library = None
+def _follow(lines: Iterable[str], about: int, said: TextIO, report: Report) -> list[dict[str, Any]]:
+    """Report what cargo's *lines* say, and collect its messages about artifacts."""
+    made = []
     done: set[str] = set()
-    for line in messages:
-        message = json.loads(line) if line.startswith("{") else {}
-        if message.get("reason") != "compiler-artifact":
-            continue
-        done.add(message["package_id"])
-        name = message["target"]["name"]
-        report(name, len(done), max(about, len(done)))
-        if message["target"]["kind"] == ["cdylib"] and name == "bridge":
-            library = Path(message["filenames"][0])
-    return library
+    compiling: dict[str, None] = {}
+    for line in lines:
+        if line.startswith("{"):
+            message = json.loads(line)
+            if message["reason"] != "compiler-artifact":
+                continue
+            made.append(message)
+            done.add(message["package_id"])
+            # A build script comes before the crate that it is for.
+            if message["target"]["kind"] != ["custom-build"]:
+                compiling.pop(_name(message["package_id"]), None)
+        else:
+            said.write(line)
+            if begun := _COMPILING.match(line):
+                compiling[begun[1]] = None
+        # Of several at a time the one that began first: it takes longest.
+        now = next(iter(compiling), None)
+        report(f"compiling {now}" if now else "", len(done), max(about, len(done)))
+    return made
+
+
+def _name(package_id: str) -> str:
+    found = _NAME.search(package_id)
+    return package_id if found is None else found[1]
 
 
 def _install(target: Target, library: Path, rustc: str, seconds: float) -> Build:

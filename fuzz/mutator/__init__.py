@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
-from fuzz.mutator.breaks import BREAKS, prepare
+from fuzz.mutator.breaks import BREAKS, Break, prepare
 from fuzz.mutator.documents import Tree, read, write
 from fuzz.mutator.forms import Items, Maybe, Struct, manifest_form
 from fuzz.mutator.large import Limits, repeated
@@ -87,25 +87,30 @@ class Mutator:
 
     def mutate(self, document: bytes, most: int) -> bytes:
         """A document made from *document*, of at most *most* bytes."""
-        values = self._values
-        if values.chance(0.1):
-            return self._bytes_changed(document, most)
-        made = self._changed(document, most)
-        return made if len(made) <= most else document[:most]
+        return self.offspring(document, most)[0]
 
-    def _changed(self, document: bytes, most: int) -> bytes:
+    def offspring(self, document: bytes, most: int) -> list[bytes]:
+        """Documents made from *document*, at least one, of at most *most* bytes each.
+
+        Where several changes can be made from one start that took long to make, they are.
+        """
         values = self._values
+        if values.chance(0.2):
+            return [self._bytes_changed(document, most)]
         try:
             root: list[Tree] = [read(document)]
         except (ValueError, RecursionError):
             if values.chance(0.7):
-                return self._bytes_changed(document, most)
+                return [self._bytes_changed(document, most)]
             root = [self.fresh()]
         if values.chance(0.01):
             root = [self.fresh()]
-        self._change_tree(root)
-        made = write(root[0])
-        return respell(made, values) if values.chance(0.12) else made
+        written = map(self._written, self._changed(root))
+        return [made if len(made) <= most else document[:most] for made in written]
+
+    def _written(self, tree: Tree) -> bytes:
+        made = write(tree)
+        return respell(made, self._values) if self._values.chance(0.12) else made
 
     def _lighten(self, tree: Tree) -> None:
         """Take some parts away, as long as the rest can do without.
@@ -123,41 +128,57 @@ class Mutator:
             elif isinstance(part, list) and len(part) > _LONG and chance(_SHORTEN):
                 del part[_LONG:]
 
-    def _change_tree(self, root: list[Tree]) -> None:
-        values = self._values
+    def _changed(self, root: list[Tree]) -> list[Tree]:
+        """Trees made from the one in *root*, which may be changed on the way."""
+        values, sealer = self._values, self._sealer
         kind = values.below(100)
-        if kind < 25:
+        if kind < 30:
             self._change(root, 1 + values.below(3))
-            return
+            return root
         self._lighten(root[0])
-        if kind < 45:
-            self._break(root)
-        elif kind < 57:
+        if kind < 60:
             self._change(root, 1 + values.below(4))
-            root[0] = self._sealer.seal(root[0])
-        elif kind < 85:
-            if values.chance(0.5):
-                self._change(root, 1 + values.below(3))
-            root[0] = self._sealer.seal(root[0])
-            self._change(root, 1)
-        else:
-            self._change(root, 1 + values.below(3))
-            left_out = values.below(len(self._sealer.parts))
-            root[0] = self._sealer.seal(root[0], left_out)
-
-    def _break(self, root: list[Tree]) -> None:
-        """Break one rule by its name, in a manifest that has what it takes."""
-        values, form = self._values, self._form
+            left_out = values.below(len(sealer.parts)) if kind < 45 else None
+            return [sealer.seal(root[0], left_out)]
         chosen = values.pick(self._breaks)
+        if kind < 80:
+            self._prepare(root, chosen)
+        elif values.chance(0.5):
+            self._change(root, 1 + values.below(3))
+        sealed = sealer.seal(root[0])
+        made = [sealed]
+        # Reading its text is the quickest way to copy a tree, if it is one that can be read.
+        with suppress(ValueError):
+            text = write(sealed)
+            made += [read(text) for _ in range(_OF_ONE_SEALED - 1)]
+        for number, tree in enumerate(made):
+            if kind < 80 and not number:
+                self._break(tree, chosen)
+            else:
+                self._break_or_change([tree])
+        return made
+
+    def _prepare(self, root: list[Tree], chosen: Break) -> None:
+        """Give the manifest what *chosen* needs, where it does not have it."""
+        values, form = self._values, self._form
         try:
             prepare(root[0], chosen.needs, form, values)
         except UNFIT:
             root[0] = self._sealer.conform(root[0], form)
             prepare(root[0], chosen.needs, form, values)
-        root[0] = self._sealer.seal(root[0])
+
+    def _break(self, sealed: Manifest, chosen: Break) -> None:
         # Sealing may take away what the break needs: then this is a sealed manifest.
         with suppress(*UNFIT):
-            chosen.change(root[0], values)
+            chosen.change(sealed, self._values)
+
+    def _break_or_change(self, root: list[Tree]) -> None:
+        """Break another rule, where the sealed manifest has what it takes, or change a value."""
+        chosen = self._values.pick(self._breaks)
+        if self._values.chance(0.4) and all(map(root[0].get, chosen.needs)):
+            self._break(root[0], chosen)
+        else:
+            self._change(root, 1)
 
     def _change(self, root: list[Tree], times: int) -> None:
         for _ in range(times):
@@ -228,6 +249,7 @@ class Mutator:
 
 
 _WALKS = 3
+_OF_ONE_SEALED = 4
 _BYTES_MORE = 64
 
 # The parts of a manifest that may be missing, what they are then, and how often they are taken.

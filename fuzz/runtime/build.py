@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from fuzz.engines.build import Report, alone, count_crates, tools
+from fuzz.engines.build import Report, alone, compiled, tools
 from fuzz.engines.builds import cache_directory
 from fuzz.engines.protocol import EngineUnavailable
 
@@ -48,10 +45,11 @@ def build(report: Report) -> Path:
     """
     if _installed().is_file():
         return _installed()
-    cargo, _ = tools()
     with alone(_directory(), report):
         if not _installed().is_file():
-            program = _compile(cargo, _lay_out(), report)
+            crate = _lay_out()
+            cargo, _ = tools(crate)
+            program = _compile(cargo, crate, report)
             _installed().parent.mkdir(parents=True, exist_ok=True)
             # Under its name only when whole: its presence says that it is built.
             unfinished = _installed().with_suffix(".part")
@@ -95,40 +93,13 @@ def _lay_out() -> Path:
 
 
 def _compile(cargo: str, crate: Path, report: Report) -> Path:
-    environment = os.environ | {"CARGO_TARGET_DIR": str(_directory() / "target")}
-    options = ["--manifest-path", str(crate / "Cargo.toml"), "--locked"]
-    about = count_crates(cargo, options, environment, crate)
-    log = _directory() / "build.log"
-    with (
-        log.open("w+") as errors,
-        subprocess.Popen(
-            [cargo, "build", "--message-format=json-render-diagnostics", *options],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        program = _follow(process.stdout, about, report)
-    if process.returncode != 0 or program is None:
-        raise EngineUnavailable(
-            f"cargo could not build laminar-db {RELEASE}; all it said is in {log}, "
-            f"the end of it:\n{log.read_text()[-3000:].strip()}"
-        )
-    return program
-
-
-def _follow(messages: Iterator[str], about: int, report: Report) -> Path | None:
-    program = None
-    done = 0
-    for line in messages:
-        message = json.loads(line) if line.startswith("{") else {}
-        if message.get("reason") != "compiler-artifact":
-            continue
-        done += 1
-        report(message["target"]["name"], done, max(about, done))
-        if message.get("executable"):
-            program = Path(message["executable"])
-    return program
+    made = compiled(
+        f"laminar-db {RELEASE}",
+        [cargo, "build"],
+        ["--manifest-path", str(crate / "Cargo.toml"), "--locked"],
+        os.environ | {"CARGO_TARGET_DIR": str(_directory() / "target")},
+        crate,
+        _directory() / "build.log",
+        report,
+    )
+    return next(Path(message["executable"]) for message in made if message.get("executable"))

@@ -18,6 +18,7 @@ def target(session: Session, seed: int) -> Target:
     from fuzz.mutator import Mutator
 
     mutator = Mutator(session.contract, seed, atheris.Mutate)
+    made: list[bytes] = []
 
     def mutate(document: bytes, most: int) -> bytes:
         # libFuzzer would keep a large document and mutate it over and over, seconds each time;
@@ -26,7 +27,9 @@ def target(session: Session, seed: int) -> Target:
             start = time.monotonic()
             session.judge(mutator.large(document, most))
             mutator.took(time.monotonic() - start)
-        return mutator.mutate(document, most)
+        if not made:
+            made.extend(mutator.offspring(document, most))
+        return made.pop()[:most]
 
     return Target(session.judge, mutate, mutator.cross)
 

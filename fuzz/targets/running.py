@@ -79,4 +79,14 @@ def run(
     arguments = [program, f"-max_len={MAX_LENGTH}", f"-seed={seed}", *flags]
     atheris.Setup(arguments, one_input, **own)
     show_fuzzer()
+    _fuzz()
+
+
+def _fuzz() -> None:
     atheris.Fuzz()
+
+
+# CPython keeps frames in pieces of 16 KiB, and maps one and gives it back each time that a call
+# crosses from one into the next, thousands of times a second. A frame of half a mebibyte, never
+# touched, gets a piece of a mebibyte, and the other half has room for all that is called from it.
+_fuzz.__code__ = _fuzz.__code__.replace(co_stacksize=2**16)

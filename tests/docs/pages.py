@@ -1,7 +1,8 @@
 """Pages whose commands are run, and whose tables come from the code.
 
-A block that is fenced as ``console`` shows commands behind ``$ `` and what they print. What stands
-between ``<!-- table: NAME -->`` and ``<!-- end -->`` is one of :data:`TABLES`.
+A block that is fenced as ``console`` shows commands behind ``$ `` and what they print; each ends
+with 0, or with the N of ``console exit=N``. What stands between ``<!-- table: NAME -->`` and
+``<!-- end -->`` is one of :data:`TABLES`.
 """
 
 from __future__ import annotations
@@ -24,24 +25,33 @@ PAGES = [
     *sorted({*(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "contracts.md"}),
 ]
 
-_SESSION = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+_SESSION = re.compile(r"^(```console(?: exit=(\d+))?\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"(?<=<!-- table: )(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 
 
+class UnexpectedExit(Exception):
+    """A command did not end as the page says, so what it printed does not belong there."""
+
+
 def refreshed(page: str) -> str:
-    """The text of a page with all that is generated in it made anew."""
+    """The text of a page with all that is generated in it made anew.
+
+    Raises:
+        UnexpectedExit: a command of the page ends otherwise than the page says.
+
+    """
     page = _TABLE.sub(lambda match: f"{match[1]} -->\n{TABLES[match[1]]()}", page)
-    return _SESSION.sub(lambda match: session(match[1]), page)
+    return _SESSION.sub(lambda match: match[1] + session(match[3], int(match[2] or 0)), page)
 
 
-def session(text: str) -> str:
-    """The commands in *text*, each with what it prints now."""
+def session(text: str, status: int) -> str:
+    """The commands in *text*, each with what it prints now; all must end with *status*."""
     lines = [line for line in text.splitlines() if line.startswith("$ ")]
-    return "".join(f"{line}\n{printed(line[2:])}" for line in lines)
+    return "".join(f"{line}\n{printed(line[2:], status)}" for line in lines)
 
 
-def printed(command: str) -> str:
-    """What *command* prints in the root of the project, on both streams."""
+def printed(command: str, status: int = 0) -> str:
+    """What *command* prints in the root of the project, on both streams, ending with *status*."""
     scripts = Path(sys.executable).parent
     environment = os.environ | {
         "PATH": f"{scripts}:{os.environ['PATH']}",
@@ -58,6 +68,10 @@ def printed(command: str) -> str:
         text=True,
         check=False,
     )
+    if done.returncode != status:
+        raise UnexpectedExit(
+            f"$ {command}\nended with {done.returncode}, not with {status}:\n{done.stdout}"
+        )
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 

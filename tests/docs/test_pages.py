@@ -1,12 +1,13 @@
 """What pages show is what commands print, and what they link to is there."""
 
 import difflib
+import doctest
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, refreshed
+from tests.docs.pages import PAGES, ROOT, UnexpectedExit, refreshed
 
 _LINK = re.compile(r"\]\((?!https?://)([^)#]+)(?:#[^)]*)?\)")
 _EVERY_PAGE = [path for path in ROOT.glob("**/*.md") if ".tox" not in path.parts]
@@ -30,6 +31,24 @@ def test_a_page_out_of_date_is_found() -> None:
     assert "```console\n$ echo new\nnew\n```\n" in now
     assert "| `v10` | 10 |" in now
     assert "old" not in now
+
+
+def test_a_page_takes_no_output_of_a_command_that_failed() -> None:
+    """Other output is only new where the command ended as the page says."""
+    with pytest.raises(UnexpectedExit, match=r"\$ echo no; exit 2\nended with 2, not with 0:\nno"):
+        refreshed("```console\n$ echo no; exit 2\nold\n```\n")
+    with pytest.raises(UnexpectedExit, match="ended with 0, not with 1"):
+        refreshed("```console exit=1\n$ echo well\nold\n```\n")
+    page = "```console exit=1\n$ echo found; exit 1\n{}```\n"
+    assert refreshed(page.format("old\n")) == page.format("found\n")
+
+
+def test_python_in_pages_gives_what_they_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line behind ``>>>``, in the root of the project."""
+    monkeypatch.chdir(ROOT)
+    results = [doctest.testfile(str(page), module_relative=False) for page in PAGES]
+    assert sum(result.attempted for result in results) > 0
+    assert [result.failed for result in results] == [0] * len(PAGES)
 
 
 @pytest.mark.parametrize("page", _EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))

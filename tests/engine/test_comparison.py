@@ -169,6 +169,21 @@ def test_finding_is_told(documents: Path) -> None:
 
 
 @pytest.mark.usefixtures("default_engine", "broken_oracle")
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_the_end_counts_what_differs(documents: Path, tmp_path: Path, style: str) -> None:
+    """On standard error: how many agree and disagree, and each difference with its number."""
+    for name in ("one", "two"):
+        shutil.copy(documents / "rules" / "timestamp.json", tmp_path / f"{name}.json")
+    shutil.copy(documents / "rules" / "version.json", tmp_path / "three.json")
+    result = diff("--key-groups", "4", "--format", style, tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "3 documents on 0.33.0, 3 comparisons: 1 agree, 2 disagree\n"
+        "     2  0.33.0  stage; only engine: timestamp\n"
+    )
+
+
+@pytest.mark.usefixtures("default_engine", "broken_oracle")
 def test_finding_ends_with_the_line_that_replays_it(documents: Path, tmp_path: Path) -> None:
     """As text, a finding's last line is a command that shows the same finding again."""
     file = tmp_path / "a name with 'quotes'.json"

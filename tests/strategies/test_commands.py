@@ -88,13 +88,25 @@ def test_the_bench_knows_its_bounds() -> None:
     good = Bench(ROW, BROKEN, SCHEMA)
     assert good.faults == []
     assert good.ratio == 0.5
-    assert good.speed_up == float("inf")
+    assert good.speed_up is None
     assert replace(good, jsonschema=replace(SCHEMA, engine_accepts=0.5)).speed_up == 200.0
     assert replace(good, manifests=replace(ROW, rate=149.0)).faults
     assert replace(good, manifests=replace(ROW, median_size=2047)).faults
     assert replace(good, manifests=replace(ROW, engine_accepts=0.9)).faults
     assert replace(good, corruptions=replace(BROKEN, rate=99.0)).faults
     assert replace(good, corruptions=replace(BROKEN, valid=0.1)).faults
+
+
+def test_the_bench_shows_progress_and_no_infinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal a line now and then; a schema that yields nothing is told in words."""
+    monkeypatch.setattr("strategies.cli._LINE_EVERY", 0.0)
+    monkeypatch.setattr("strategies.cli._engine", lambda contract, release: lambda *asked: False)
+    result = CliRunner().invoke(main, ["bench", "--examples", "10", "--of-schema", "2"])
+    lines = result.stderr.splitlines()
+    assert "manifests(): 10 of 10" in lines
+    assert "hypothesis-jsonschema: 2 of 2" in lines
+    assert "hypothesis-jsonschema: 2 being judged" in lines
+    assert "against the schema: none of it accepted" in result.stdout
 
 
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=list(CONTRACTS))
