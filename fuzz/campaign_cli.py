@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -42,11 +43,23 @@ _ENGINE = click.option(
     metavar="RELEASE|PATH",
     help="A release, or a directory with a checkout.",
 )
+_FOUND_ENGINE = click.option(
+    "--engine",
+    "engine_name",
+    metavar="RELEASE|PATH",
+    help=f"A release, or a directory with a checkout; else the finding's, or {DEFAULT_RELEASE}.",
+)
 _CONTRACT = click.option(
     "--contract",
     "contract_name",
     metavar="NAME",
     help="A format's name or a .toml file of facts; else the engine's own.",
+)
+_FOUND_CONTRACT = click.option(
+    "--contract",
+    "contract_name",
+    metavar="NAME",
+    help="A format's name or a .toml file of facts; else the finding's, or the engine's own.",
 )
 _KEY_GROUPS = click.option(
     "--key-groups",
@@ -75,6 +88,30 @@ def _contract(name: str | None, engine: InProcessEngine) -> Contract:
         return contract_of(engine) if name is None else contract_called(name, engine)
     except ValueError as error:
         raise CouldNotRun(str(error)) from error
+
+
+def _finding(path: Path) -> Finding | None:
+    """The finding whose directory *path* is, if it is one's."""
+    from fuzz.campaign.findings import load as load_finding
+
+    finding = load_finding(path) if path.is_dir() else None
+    if finding is not None and not finding.best.has_input:
+        raise CouldNotRun(f"{path} has no input to judge: {finding.best.note}")
+    return finding
+
+
+def _engine_for(path: Path, name: str | None) -> InProcessEngine:
+    """The engine *name*, else that on which the finding *path* was found, else the default one."""
+    finding = _finding(path)
+    if name is not None or finding is None or not finding.best.release:
+        return _engine(name or DEFAULT_RELEASE)
+    try:
+        return _engine(finding.best.release)
+    except CouldNotRun as error:
+        raise CouldNotRun(
+            f"{path} was found on {finding.best.engine_name}, which is not here: {error.message}\n"
+            "To have another engine judge it: --engine RELEASE|PATH"
+        ) from error
 
 
 @click.command()
@@ -215,23 +252,25 @@ def _tell(report: Report, style: str) -> None:
 
 def _document(path: Path) -> tuple[bytes, int | None, str | None]:
     """The document that *path* names, with its key groups and contract where a finding says so."""
-    from fuzz.campaign.findings import load as load_finding
-
-    if path.is_dir():
-        finding = load_finding(path)
-        if finding is None:
+    finding = _finding(path)
+    if finding is None:
+        if path.is_dir():
             raise CouldNotRun(f"{path} is no finding: it has no first.json")
-        record = finding.best
-        return finding.document(record), record.key_groups, record.contract
-    return path.read_bytes(), None, None
+        return path.read_bytes(), None, None
+    record = finding.best
+    if record.key_groups is None:
+        release = record.release or DEFAULT_RELEASE
+        words = ["python", "-m", f"fuzz.targets.{record.target}", "--engine", release]
+        line = shlex.join([*words, str(path / record.document)])
+        raise CouldNotRun(f"{path} is about no document of its own; try its input with: {line}")
+    return finding.document(record), record.key_groups, record.contract
 
 
 def _cut(path: Path) -> CutDocuments | None:
     """The whole cut that *path* is, if it is one: a finding's, or one that `diff` takes."""
-    from fuzz.campaign.findings import load as load_finding
     from fuzz.cut_files import is_cut, read_cut
 
-    finding = load_finding(path) if path.is_dir() else None
+    finding = _finding(path)
     if finding is not None:
         path = finding.directory / finding.best.document
     return read_cut(path) if is_cut(path) else None
@@ -247,13 +286,17 @@ def _lending(engine: InProcessEngine) -> StoreEngine:
 
 
 @click.command()
-@_ENGINE
-@_CONTRACT
+@_FOUND_ENGINE
+@_FOUND_CONTRACT
 @_KEY_GROUPS
 @_FORMAT
 @click.argument("finding", type=click.Path(exists=True, path_type=Path))
 def replay(
-    finding: Path, engine_name: str, contract_name: str | None, key_groups: int | None, style: str
+    finding: Path,
+    engine_name: str | None,
+    contract_name: str | None,
+    key_groups: int | None,
+    style: str,
 ) -> None:
     """Judge a finding's document again: its directory, or any file, or a whole cut.
 
@@ -263,7 +306,7 @@ def replay(
     from fuzz.cuts import CutComparison, compare_cut
     from fuzz.targets.session import cut_disagreement, disagreement, key_groups_of
 
-    engine = _engine(engine_name)
+    engine = _engine_for(finding, engine_name)
     cut = _cut(finding)
     found: Comparison | CutComparison
     if cut is not None:
@@ -289,8 +332,8 @@ def replay(
 
 
 @click.command()
-@_ENGINE
-@_CONTRACT
+@_FOUND_ENGINE
+@_FOUND_CONTRACT
 @_KEY_GROUPS
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1))
 @click.option(
@@ -299,7 +342,7 @@ def replay(
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 def reduce(
     file: Path,
-    engine_name: str,
+    engine_name: str | None,
     contract_name: str | None,
     key_groups: int | None,
     seconds: float,
@@ -310,7 +353,7 @@ def reduce(
     from fuzz.reduce import reduce as reduce_document
     from fuzz.targets.session import key_groups_of
 
-    engine = _engine(engine_name)
+    engine = _engine_for(file, engine_name)
     cut = _cut(file)
     if cut is not None:
         _reduce_cut(file, cut, engine, seconds, output)
@@ -362,12 +405,12 @@ def _write(document: bytes, output: Path | None) -> None:
 
 
 @click.command()
-@_ENGINE
-@_CONTRACT
+@_FOUND_ENGINE
+@_FOUND_CONTRACT
 @_KEY_GROUPS
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 def explain(
-    file: Path, engine_name: str, contract_name: str | None, key_groups: int | None
+    file: Path, engine_name: str | None, contract_name: str | None, key_groups: int | None
 ) -> None:
     """Show both verdicts side by side, each rule's statement, and the nearest valid document."""
     from fuzz.explain import explain as explain_document
@@ -376,7 +419,7 @@ def explain(
     if _cut(file) is not None:
         raise CouldNotRun(f"{file} is a whole cut; see both sides with: python -m fuzz diff {file}")
     document, groups, contract_known = _document(file)
-    engine = _engine(engine_name)
+    engine = _engine_for(file, engine_name)
     contract = _contract(contract_name or contract_known, engine)
     groups = key_groups or groups or key_groups_of(document)
     explain_document(document, groups, engine, contract)

@@ -7,7 +7,8 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from oracle import CONTRACTS, Contract, contract_named
 
 if TYPE_CHECKING:
     from fuzz.engines import Engine
+    from fuzz.regression.problem import Problem
+    from fuzz.regression.seeding import Seed
 
 MOST_BYTES = 5 * 1024 * 1024
 """The documents of all cases together stay below this."""
@@ -91,6 +94,7 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
         found += cuts.problems(whole, engines)
         for reason in cuts.unasked(engines):
             click.echo(f"cuts not compared: {len(whole)}; {reason}", err=True)
+    asked = {engine.name: name for engine, name in zip(engines, names, strict=True)}
     for problem in found:
         if style == "json":
             row = {"where": problem.where, "judge": problem.judge, "message": problem.message}
@@ -98,7 +102,7 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
         else:
             click.echo(f"{problem.where}: {problem.judge}: {problem.message}")
             if "/" in problem.where:
-                click.echo(f"    replay: {_replay(problem.where, cases)}")
+                click.echo(f"    replay: {_replay(problem, cases, asked)}")
     judges = ", ".join(["the oracle", *(engine.name for engine in engines)])
     click.echo(
         f"{len(cases)} cases and {len(whole)} cuts on {judges}: {len(found)} problems", err=True
@@ -106,18 +110,18 @@ def verify(names: tuple[str, ...], contract: str | None, style: str) -> None:
     sys.exit(1 if found else 0)
 
 
-def _replay(where: str, cases: Iterable[Case]) -> str:
+def _replay(problem: Problem, cases: Iterable[Case], asked: Mapping[str, str]) -> str:
+    """The line that shows *problem* again; *asked* has each engine's name as it was given."""
+    judges = ["--engine", asked[problem.judge]] if problem.judge in asked else []
+    diff = ["python", "-m", "fuzz", "diff", *judges]
     for case in cases:
-        if case.id == where:
-            return shlex.join(
-                [
-                    *("manifest-oracle", "check", "--contract", case.contract),
-                    *("--key-groups", str(case.key_groups), str(case.path)),
-                ]
-            )
-    if (ROOT / where).is_dir():
-        return shlex.join(["python", "-m", "fuzz", "diff", str(ROOT / where)])
-    return "python -m fuzz corpus verify"
+        if case.id == problem.where:
+            command = diff if judges else ["manifest-oracle", "check"]
+            facts = ["--contract", case.contract, "--key-groups", str(case.key_groups)]
+            return shlex.join([*command, *facts, str(case.path)])
+    if (ROOT / problem.where).is_dir():
+        return shlex.join([*diff, str(ROOT / problem.where)])
+    return shlex.join(["python", "-m", "fuzz", "corpus", "verify", *judges])
 
 
 @corpus.command()
@@ -212,6 +216,15 @@ class _Adding:
         self.cases[case.id] = case
         _save(case, document)
         return case.id
+
+    def add_seed(self, made: Seed) -> None:
+        """Add *made*, and before it the valid case that it is one step away from."""
+        case = made.case
+        if made.neighbour is not None:
+            near = made.neighbour.case
+            near = near.renamed(self.free_id(near.id))
+            case = replace(case, neighbour=self.add(near, made.neighbour.document))
+        self.add(case, made.document)
 
     def add_cut(self, case: cuts.CutCase, documents: CutDocuments) -> str:
         """Add a whole cut unless it is there; gives the id that it then has."""
@@ -352,23 +365,35 @@ def import_findings(findings: Path) -> None:
 @corpus.command()
 @_ADD_CONTRACT
 def seed(contract_name: str) -> None:
-    """Add what the strategies know and the corpus lacks: every corruption, kind and hazard."""
+    """Add what the strategies know and the corpus lacks: every corruption, kind and hazard.
+
+    A case whose id is there stays as it is. None is added that shows no more than another, so
+    that `prune` would drop it: same reason, flags and coverage of the oracle.
+    """
     from fuzz.regression.cut_seeding import seeds as cut_seeds
+    from fuzz.regression.minimal import fingerprint
     from fuzz.regression.seeding import seeds
 
     adding = _Adding()
-    before = len(adding)
-    ids: dict[str, str] = {}
+    before, passed = len(adding), 0
+    own = [case for case in adding.cases.values() if case.contract == contract_name]
+    shown = {fingerprint(case, case.path.read_bytes()) for case in own}
     for made in seeds(contract_named(contract_name)):
-        case = made.case
-        if case.neighbour is not None:
-            case = Case.from_row(case.row() | {"neighbour": ids[case.neighbour]})
-        ids[case.id] = adding.add(case, made.document)
+        if made.case.id in adding.cases:
+            continue
+        shows = fingerprint(made.case, made.document)
+        if shows in shown:
+            passed += 1
+            continue
+        shown.add(shows)
+        adding.add_seed(made)
     if contract_name == CONTRACT.name:
         for whole, documents in cut_seeds():
-            adding.add_cut(whole, documents)
+            if whole.id not in adding.cuts:
+                adding.add_cut(whole, documents)
     adding.finish()
-    click.echo(f"{len(adding) - before} cases added", err=True)
+    told = f"{len(adding) - before} cases added"
+    click.echo(f"{told}; {passed} would have shown no more than others", err=True)
 
 
 @corpus.command()

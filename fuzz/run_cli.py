@@ -19,16 +19,18 @@ from fuzz.engines import DEFAULT_RELEASE, EngineUnavailable, load
 CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2
 
 _NOTHING = "proves nothing"
+_FAULT = "its command failed in a way that it should not, told above"
 _TOLD = {CLEAN: "clean", FINDINGS: "FINDINGS", COULD_NOT_RUN: _NOTHING}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that was run: its words, its exit code, and how long it took."""
+    """A command that was run: its words, its exit code, how long it took, and why it could not."""
 
     words: str
     status: int
     seconds: float
+    reason: str = ""
 
 
 def stores() -> list[Path]:
@@ -116,14 +118,16 @@ def _step(words: Sequence[str], command: Callable[[], object]) -> Step:
     told = " ".join(word if "*" in word else shlex.quote(word) for word in words)
     click.echo(click.style(f"$ {told}", bold=True), err=True)
     start = time.monotonic()
+    reason = ""
     try:
         status = command()
     except click.ClickException as error:
         error.show()
-        status = error.exit_code
+        status, reason = error.exit_code, error.format_message()
     except SystemExit as ended:
         status = ended.code
-    return Step(told, status if isinstance(status, int) else CLEAN, time.monotonic() - start)
+    seconds = time.monotonic() - start
+    return Step(told, status if isinstance(status, int) else CLEAN, seconds, reason)
 
 
 def _summarise(steps: Sequence[Step], report: Path) -> None:
@@ -133,5 +137,8 @@ def _summarise(steps: Sequence[Step], report: Path) -> None:
         click.echo(f"{told:14}  {step.seconds:6.1f} s  {step.words}")
     if report.is_file():
         click.echo(f"report: {report.resolve()}")
-    else:
-        click.echo("nothing was fuzzed, so there is no report; see above what to do")
+        return
+    # Without an engine nothing can be fuzzed, and else it was the campaign, which is the last.
+    build, campaign = steps[0], steps[-1]
+    reason, *_ = (campaign if build.status == CLEAN else build).reason.splitlines() or [_FAULT]
+    click.echo(f"nothing was fuzzed, so there is no report: {reason}")

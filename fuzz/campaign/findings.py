@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from fuzz.targets.session import Disagreement
 
 FIRST, SMALLEST, REDUCED = "first", "smallest", "reduced"
+NO_INPUT = ", and its input is not known"
+"""What the signature ends with where a worker died and nobody knows what of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Record:
     """One document that shows a disagreement, and what is needed to see it again.
 
     ``seed`` and ``worker`` tell which search found it; ``found`` is when, in seconds since the
-    Unix epoch; ``note`` is what else a person should know.
+    Unix epoch; ``note`` is what else a person should know. ``release`` and ``contract`` are what
+    ``--engine`` and ``--contract`` take to have the same ones again.
     """
 
     outcome: str
@@ -47,6 +50,12 @@ class Record:
     worker: str
     found: float
     note: str = ""
+    release: str = ""
+
+    @property
+    def has_input(self) -> bool:
+        """Whether the document is the input, and not empty because there was none to keep."""
+        return not self.signature.endswith(NO_INPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,7 @@ class Origin:
     """Who finds: what all records of one worker have in common."""
 
     engine_name: str
+    release: str
     contract: str
     target: str
     seed: int

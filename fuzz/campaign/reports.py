@@ -101,9 +101,7 @@ def _row(finding: Finding, total: Totals, campaign: Campaign) -> Row:
     best = finding.best
     path = finding.directory / best.document
     words = ["python", "-m", "fuzz"]
-    options = ["--engine", campaign.plan.engine, "--contract", campaign.plan.contract]
-    groups = [] if best.key_groups is None else ["--key-groups", str(best.key_groups)]
-    explaining = [*words, "explain", *options, *groups, str(path)]
+    explaining = [*words, "explain", str(finding.directory)]
     if best.target == "cuts":
         explaining = [*words, "diff", "--engine", campaign.plan.engine, str(path)]
     text = finding.document(best).decode("utf-8", "backslashreplace")

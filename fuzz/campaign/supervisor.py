@@ -16,10 +16,10 @@ from pathlib import Path
 from fuzz.campaign import corpus as corpora
 from fuzz.campaign.contracts import contract_called
 from fuzz.campaign.current import read_current
-from fuzz.campaign.files import as_json, read_json, write_quickly, write_whole
-from fuzz.campaign.findings import Findings, Origin
+from fuzz.campaign.files import as_json, write_quickly, write_whole
+from fuzz.campaign.findings import NO_INPUT, Findings, Origin
 from fuzz.campaign.totals import Moment, Totals, totals
-from fuzz.campaign.worker import STATE_EVERY, Job
+from fuzz.campaign.worker import STATE_EVERY, Job, read_job
 from fuzz.could_not_run import CouldNotRun
 from fuzz.dictionary import dictionary
 from fuzz.engines import load
@@ -112,7 +112,6 @@ class Supervisor:
         self._live = plan.out / "live"
         self._running: list[_Running] = []
         self._adopted: set[str] = set()
-        self._deaths = 0
         self._next = 0
         self._started = 0.0
         self._stopping = False
@@ -250,11 +249,7 @@ class Supervisor:
                     worker.hangs = True
                     worker.process.kill()
             if self._left_behind:
-                left = self._left_behind.pop()
-                self._investigate(
-                    left, self.campaign.findings, "the campaign was killed", only_if_again=True
-                )
-                left.unlink()
+                self._look_at_left_behind(self._left_behind.pop())
             now = time.monotonic()
             total = self.campaign.totals()
             if now >= next_moment:
@@ -293,50 +288,61 @@ class Supervisor:
         if status == 0 or self._stopping:
             return
         log = Path(worker.job.state.replace(".state.json", ".log"))
-        if not Path(worker.job.state).exists():
+        # One that was killed before its first input did not start either, but others have.
+        started = status < 0 and self.campaign.totals().inputs > 0
+        if not started and not Path(worker.job.state).exists():
             raise CouldNotRun(f"a worker did not start; the end of its log:\n{_tail(log)}")
-        how = "hang" if worker.hangs else _how_ended(status)
-        self._deaths += 1
-        self.campaign.notes.append(f"{worker.job.name} died: {how}; its log is {log}")
-        self._investigate(
-            Path(worker.job.current), self.campaign.findings, f"{worker.job.name} died: {how}"
-        )
+        self._died(worker.job, "hang" if worker.hangs else _how_ended(status), log)
         if self._remaining() > 1:
             self._start()
 
-    def _investigate(
-        self, current: Path, findings: Findings, why: str, *, only_if_again: bool = False
-    ) -> None:
-        """Judge the input that a worker was at again, alone, and write down what comes of it."""
+    def _died(self, job: Job, how: str, log: Path) -> None:
+        """Write down the death of a worker, and then what its last input does alone.
+
+        The death is a finding whatever comes of the input, and before anything comes of it.
+        """
+        told = f"{job.name} died: {how}"
+        note = f"{told}; its log is {log}"
+        self.campaign.notes.append(note)
+        signature = f"died: {how}"
+        kept = read_current(Path(job.current))
+        if kept is None:
+            # It has a signature of its own, so that no empty document hides one that is known.
+            signature += NO_INPUT
+            note += "; no input was kept yet, or one was just being written"
+        document, key_groups = kept or (b"", None)
+        groups = _groups(job, key_groups)
+        death = Disagreement("died", signature, document, groups, (), ())
+        self.campaign.findings.add(death, self._origin(job), note)
+        if kept is not None:
+            self._judge_again(job, document, groups, told)
+
+    def _look_at_left_behind(self, current: Path) -> None:
+        """Judge the input of a worker that the campaign's own end took along."""
         kept = read_current(current)
-        job = read_json(Path(str(current).replace(".current", ".job.json")))
-        if kept is None or job is None:
-            return
-        document, key_groups = kept
+        job = current.with_name(current.name.replace(".current", ".job.json"))
+        if kept is not None and job.exists():
+            document, key_groups = kept
+            left = read_job(job)
+            self._judge_again(left, document, _groups(left, key_groups), "the campaign was killed")
+        current.unlink()
+
+    def _judge_again(self, job: Job, document: bytes, groups: int | None, why: str) -> None:
+        """Judge the input that a worker was at again, alone, and write down what comes of it."""
         from fuzz.campaign.alone import Died, judge_alone
 
-        groups = None if job["target"] == "cuts" else key_groups
         again = judge_alone(document, groups, self._plan.engine, self._plan.contract)
-        origin = Origin(
-            self._plan.engine_name, self._plan.contract, job["target"], job["seed"], job["name"]
-        )
-        if isinstance(again, Disagreement):
-            findings.add(again, origin, why)
-        elif isinstance(again, Died):
+        if isinstance(again, Died):
             signature = f"{again.how}: {again.place}"
-            findings.add(
-                Disagreement(again.how, signature, document, groups, (), (again.told,)),
-                origin,
-                why,
-            )
-        elif not only_if_again:
-            findings.add(
-                Disagreement(
-                    "died", f"died: {why.partition('died: ')[2]}", document, groups, (), ()
-                ),
-                origin,
-                f"{why}; alone, its last input is harmless",
-            )
+            again = Disagreement(again.how, signature, document, groups, (), (again.told,))
+        if again is not None:
+            self.campaign.findings.add(again, self._origin(job), why)
+
+    def _origin(self, job: Job) -> Origin:
+        engine = load(self._plan.engine)
+        return Origin(
+            engine.name, engine.release, self._plan.contract, job.target, job.seed, job.name
+        )
 
     def _end(self) -> None:
         for worker in self._running:
@@ -350,6 +356,11 @@ class Supervisor:
         self._running.clear()
         corpora.adopt(self._live, self._plan.corpus, self._adopted)
         self._note(self.campaign.totals())
+
+
+def _groups(job: Job, key_groups: int | None) -> int | None:
+    """The key groups that an input of *job* is judged for, which a whole cut has none of."""
+    return None if job.target == "cuts" else key_groups
 
 
 def _how_ended(status: int) -> str:

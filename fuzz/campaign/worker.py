@@ -89,10 +89,9 @@ class Worker:
         engine = load_visible(self._job.engine)
         contract = contract_called(self._job.contract, engine)
         plant_from_environment()
-        findings = Findings(Path(self._job.findings))
-        origin = Origin(
-            engine.name, contract.name, self._job.target, self._job.seed, self._job.name
-        )
+        job = self._job
+        findings = Findings(Path(job.findings))
+        origin = Origin(engine.name, engine.release, job.contract, job.target, job.seed, job.name)
 
         def report(found: Disagreement) -> None:
             findings.add(found, origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
@@ -98,6 +98,10 @@ class Case(Indexed):
     def path(self) -> Path:
         """The file with the document."""
         return ROOT / self.file
+
+    def renamed(self, id: str) -> Case:
+        """The same case under another id."""
+        return replace(self, id=id, file=_file(id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,10 @@ def _is_fired(rule: str) -> bool:
     return oracle.RULES[rule].level is not Level.HAZARD
 
 
+def _file(id: str) -> str:
+    return f"cases/{id}.json"
+
+
 def make_case(
     document: bytes,
     *,
@@ -227,7 +235,7 @@ def make_case(
         about |= {Flag.DIVERGENCE, Flag.JUDGEMENT}
     return Case(
         id=id,
-        file=f"cases/{id}.json",
+        file=_file(id),
         contract=contract.name,
         key_groups=key_groups,
         stage=found.stage,

@@ -6,12 +6,13 @@ bytes that Hypothesis drew it from, so the corpus outlives every version of Hypo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis.errors import InvalidArgument, NoSuchExample
+from hypothesis.errors import HypothesisWarning, InvalidArgument, NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
 import oracle
@@ -38,15 +39,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A case with its document."""
+    """A case with its document, and the valid one that the case is one step away from."""
 
     case: Case
     document: bytes
+    neighbour: Seed | None = None
 
 
 def smallest(strategy: SearchStrategy[T], wanted: Callable[[T], bool] = lambda _: True) -> T:
     """The smallest example that is *wanted*; raises when there is none."""
-    return find(strategy, wanted, settings=_SETTINGS)
+    with warnings.catch_warnings():
+        # What it has to say is for the authors of tests: that a large example has a large repr.
+        warnings.simplefilter("ignore", HypothesisWarning)
+        return find(strategy, wanted, settings=_SETTINGS)
 
 
 def of_rules(contract: Contract) -> Iterator[Seed]:
@@ -56,33 +61,27 @@ def of_rules(contract: Contract) -> Iterator[Seed]:
         statement = oracle.RULES[item.rule].statement.split("\n")[0]
         companions = ", ".join(sorted(item.expected - {item.rule}))
         beside = f" It cannot be broken alone: {companions} come with it." if companions else ""
-        id = f"{contract.name}/rules/{item.name.replace('/', '-')}"
-        neighbour = f"{contract.name}/valid/beside-{item.name.replace('/', '-')}"
+        name = item.name.replace("/", "-")
         document = oracle.encode(found.valid, contract)
-        yield Seed(
-            make_case(
-                document,
-                id=neighbour,
-                key_groups=found.valid.vnode_count,
-                contract=contract,
-                origin=ORIGIN,
-                why=f"Valid, and one step away from breaking {item.rule} ({item.name}).",
-                flags={Flag.NEIGHBOUR},
-            ),
+        neighbour = make_case(
             document,
+            id=f"{contract.name}/valid/beside-{name}",
+            key_groups=found.valid.vnode_count,
+            contract=contract,
+            origin=ORIGIN,
+            why=f"Valid, and one step away from breaking {item.rule} ({item.name}).",
+            flags={Flag.NEIGHBOUR},
         )
-        yield Seed(
-            make_case(
-                found.document,
-                id=id,
-                key_groups=found.key_groups,
-                contract=contract,
-                origin=ORIGIN,
-                why=f"{statement}{beside}",
-                neighbour=neighbour,
-            ),
+        broken = make_case(
             found.document,
+            id=f"{contract.name}/rules/{name}",
+            key_groups=found.key_groups,
+            contract=contract,
+            origin=ORIGIN,
+            why=f"{statement}{beside}",
+            neighbour=neighbour.id,
         )
+        yield Seed(broken, found.document, Seed(neighbour, document))
 
 
 def of_traits(contract: Contract) -> Iterator[Seed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from corpora import ROOT
+from fuzz.cli import main
 from fuzz.corpus_cli import MOST_BYTES, corpus
 from fuzz.engines import load
 from fuzz.regression import index, schema, vectors
@@ -120,6 +122,29 @@ def test_coverage_command_fails_for_a_hole(monkeypatch: pytest.MonkeyPatch) -> N
 def test_engines_say_what_the_corpus_says() -> None:
     """The production engine, on every case of its format."""
     assert list(problems(CASES, [load("0.33.0")])) == []
+
+
+@pytest.mark.engine
+def test_verify_replays_a_problem_with_its_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for the oracle, and one for the engine, each of which shows the verdict again."""
+    wrong = next(case for case in CASES if case.id == "v10/rules/timestamp")
+    claimed = replace(wrong, stage="valid", rules=(), divergence="reserved-watermark")
+    monkeypatch.setattr("fuzz.corpus_cli._cases", lambda: [claimed])
+    result = CliRunner().invoke(corpus, ["verify", "--engine", "0.33.0", "--contract", "v10"])
+    assert result.exit_code == 1
+    facts = f"--contract v10 --key-groups {wrong.key_groups} {wrong.path}"
+    lines = {line.strip() for line in result.stdout.splitlines() if "replay" in line}
+    assert f"replay: manifest-oracle check {facts}" in lines
+    diff = f"replay: python -m fuzz diff --engine 0.33.0 {facts}"
+    assert diff in lines
+    again = CliRunner().invoke(main, shlex.split(diff)[4:])
+    assert (again.exit_code, str(wrong.path) in again.stdout) == (0, True)
+
+
+def test_a_contract_that_no_engine_speaks_is_not_pruned() -> None:
+    """Without the engine's side nobody can say that a case shows no more than another."""
+    twin = replace(CASES[0], id=f"{CASES[0].id}-twin")
+    assert list(redundant([CASES[0], twin], [])) == []
 
 
 @pytest.mark.engine

@@ -149,6 +149,17 @@ def test_verify_tells_of_engines_that_cannot_be_asked() -> None:
     assert f"cuts not compared: {len(CASES)}; laminar-core 0.30.0" in result.stderr
 
 
+@pytest.mark.engine
+def test_verify_replays_a_problem_with_its_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an engine says is replayed with that engine."""
+    (case, *_) = (case for case in CASES if case.divergence is not None)
+    monkeypatch.setattr("fuzz.corpus_cli._cuts", lambda: [replace(case, divergence=None)])
+    result = CliRunner().invoke(corpus, ["verify", "--engine", "0.33.0"])
+    assert result.exit_code == 1
+    line = f"replay: python -m fuzz diff --engine 0.33.0 {ROOT / case.directory}"
+    assert line in result.stdout
+
+
 def test_verify_command_has_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A problem with a cut ends with the line that replays it."""
     wrong = [replace(CASES[0], kind="bom"), *CASES[1:]]

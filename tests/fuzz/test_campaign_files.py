@@ -17,7 +17,7 @@ from fuzz.campaign.totals import Moment, RuleCounts, Totals, blindness, rule_ids
 from fuzz.targets.session import Disagreement, key_groups_of
 from oracle import V10
 
-ORIGIN = Origin("laminar-core 0.33.0", "v10", "manifests", 1, "worker-0")
+ORIGIN = Origin("laminar-core 0.33.0", "0.33.0", "v10", "manifests", 1, "worker-0")
 
 
 def disagreement(document: bytes, signature: str = "rules; engine: timestamp") -> Disagreement:
@@ -108,6 +108,18 @@ def test_no_current_input(tmp_path: Path) -> None:
     CurrentInput(tmp_path / "current")
     assert read_current(tmp_path / "current") is None
     assert read_current(tmp_path / "nothing") is None
+
+
+def test_a_worker_is_imported_without_the_oracle() -> None:
+    """What is imported before the oracle is instrumented must not import it: no edge would show."""
+    program = (
+        "import sys, fuzz.campaign.worker;"
+        "sys.exit(' '.join(name for name in sys.modules if name.split('.')[0] == 'oracle') or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_only_whole_files_are_adopted(tmp_path: Path) -> None:

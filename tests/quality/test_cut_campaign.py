@@ -76,14 +76,14 @@ def test_the_target_alone_keeps_what_it_finds(tmp_path: Path) -> None:
     """Outside a campaign a disagreement ends the search, and its cut is in a file."""
     fault = (
         "from oracle.cuts.registry import INDEX_CHECKS; "
-        "INDEX_CHECKS['index.vnode-count'] = lambda index: iter(())"
+        "INDEX_CHECKS['index.attempt'] = lambda index: iter(())"
     )
     run = partial(alone_with_a_fault, "cuts", fault, cwd=tmp_path)
     done = run("-max_total_time=100", "-artifact_prefix=./found-")
     told = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "index.vnode-count" in told
+    assert "index.attempt" in told
     (found,) = tmp_path.glob("found-crash-*")
     again = run(found)
     assert again.returncode != 0
-    assert "index.vnode-count" in again.stdout + again.stderr
+    assert "index.attempt" in again.stdout + again.stderr
