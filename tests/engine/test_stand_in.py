@@ -329,8 +329,8 @@ def test_what_is_older_than_view_logs_is_not_assumed(stand_in: InProcessEngine) 
     rejected = oracle.judge(b"null", 4, VIEW_LOG)
     shown = compare(b"null", stand_in, 4, VIEW_LOG)
     assert (found.outcome, shown.outcome) == (Outcome.AGREE, Outcome.AGREE)
-    signature = replace(found, oracle=rejected).signature._replace(
+    signature = found._replace(oracle=rejected).signature._replace(
         outcome=Outcome.RULES, oracle=("timestamp",)
     )
-    assert contradicted(replace(found, signature=signature), VIEW_LOG) == ("D8",)
-    assert contradicted(replace(found, signature=signature), V10) == ()
+    assert contradicted(found._replace(signature=signature), VIEW_LOG) == ("D8",)
+    assert contradicted(found._replace(signature=signature), V10) == ()
