@@ -72,7 +72,7 @@ def test_time_is_kept(default_engine: InProcessEngine, off: Callable[[str], None
     """When the time is up the best so far comes back."""
     off("timestamp")
     tree = json.loads(captured()) | {"timestamp_ms": 0}
-    made = reduce(json.dumps(tree).encode(), KEY_GROUPS, default_engine, V10, seconds=0.2)
+    made = reduce(json.dumps(tree).encode(), KEY_GROUPS, default_engine, V10, seconds=0.01)
     assert not made.finished
     assert made.comparison.engine_rules == {"timestamp"}
 

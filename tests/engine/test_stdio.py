@@ -102,7 +102,8 @@ for line in sys.stdin:
         elif order == "kind":
             answer = {"id": answer["id"], "error": {"kind": "x", "message": "", "place": None}}
         elif order == "twice":
-            sys.stdout.write(json.dumps(answer) + "\\n")
+            say(json.dumps(answer) + "\\n" + json.dumps(answer))
+            continue
     say(json.dumps(answer))
 """
 

@@ -136,7 +136,7 @@ def start(out: Path, *more: str) -> subprocess.Popen[bytes]:
     )
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
+def wait_for(condition: object, seconds: float = 120) -> None:
     """Wait until *condition* holds."""
     assert callable(condition)
     end = time.monotonic() + seconds
