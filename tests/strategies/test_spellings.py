@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -51,6 +51,7 @@ def test_liberties_can_be_narrowed() -> None:
 
 @contracts
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_every_near_miss_is_rejected_for_its_reason(
     contract: Contract, kind: Kind, data: st.DataObject
