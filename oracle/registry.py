@@ -169,11 +169,12 @@ def rules_of(contract: Contract, *levels: Level) -> list[Rule]:
 @cache
 def _listed(contract: Contract, level: Level) -> list[tuple[str | None, list[str]]]:
     """The entries in order, as runs of those that look through the same part, with that part."""
-    runs = groupby((entry.id for entry in rules_of(contract, level)), _part)
+    runs = groupby((entry.id for entry in rules_of(contract, level)), part_of)
     return [(part, [*ids]) for part, ids in runs]
 
 
-def _part(id: str) -> str | None:
+def part_of(id: str) -> str | None:
+    """The part of a manifest that the rule *id* looks through, if it is one of :data:`PARTS`."""
     return PARTS.get(id.partition(".")[0])
 
 

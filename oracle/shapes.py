@@ -349,38 +349,37 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
     # One name more than there are, because of a single name it would make no tuple.
     pick = itemgetter(*names, names[0])
 
-    def filled(contents: Sequence[JsonValue], places: Sequence[str | int]) -> Any:
-        read: list[Any] = []
+    def read(contents: Sequence[JsonValue], places: Sequence[str | int]) -> list[Any]:
+        """Read the *contents* of the first fields, which stand in *places*."""
+        found: list[Any] = []
         try:
-            read += map(call, reads, contents)
+            found += map(call, reads, contents)
         except DecodeError as error:
-            raise error.inside(places[len(read)]) from None
-        read += of_others
-        made = object.__new__(shape)
-        _exhaust(map(call, assigns, repeat(made), read))
-        return made
+            raise error.inside(places[len(found)]) from None
+        return found
+
+    def made(found: list[Any]) -> Any:
+        """The struct of what was *found* for all its fields."""
+        new = object.__new__(shape)
+        _exhaust(map(call, assigns, repeat(new), found + of_others))
+        return new
 
     def from_object(value: JsonValue) -> Any:
         written = dict(value)
         if len(written) != len(value):
             raise _repeated(value)
         members = absent | written if absent else written
-        if len(members) > len(known) or not known.issuperset(members):
+        if not known.issuperset(members):
             raise _unknown_member(title, written, known)
         try:
             contents = pick(members)
         except KeyError:
+            # What is wrong with the fields before the missing one comes first.
             present = [*takewhile(members.__contains__, names)]
+            read([members[name] for name in present], names)
             missing = names[len(present)]
-        else:
-            return filled(contents, names)
-        # What is wrong with the fields before the missing one comes first.
-        for name, read in zip(present, reads, strict=False):
-            try:
-                read(members[name])
-            except DecodeError as error:
-                raise error.inside(name) from None
-        raise DecodeError(Kind.MISSING, f"{title} must have the field {missing!r}")
+            raise DecodeError(Kind.MISSING, f"{title} must have the field {missing!r}") from None
+        return made(read(contents, names))
 
     def from_array(value: JsonValue) -> Any:
         found = len(value) - len(tags)
@@ -388,7 +387,7 @@ def _struct(shape: Any, contract: Contract, tag: str | None = None) -> Decoder:
             wanted = str(len(plan)) if least == len(plan) else f"{least} to {len(plan)}"
             raise DecodeError(Kind.LENGTH, f"{title} lists {wanted} fields, found {found}")
         contents = [*value[len(tags) :], *map(absent.get, names[found:])]
-        return filled(contents, range(len(tags), len(value)))
+        return made(read(contents, range(len(tags), len(value))))
 
     def one(value: JsonValue) -> Any:
         if type(value) is tuple:
@@ -448,10 +447,8 @@ def _tagged(variants: tuple[Any, ...], contract: Contract) -> Decoder:
     def one(value: JsonValue) -> Any:
         place: str | int
         if type(value) is tuple:
-            for place, tag in value:  # noqa: B007 - both are what the loop looks for
-                if place == TAG:
-                    break
-            else:
+            place, tag = next((member for member in value if member[0] == TAG), (TAG, REQUIRED))
+            if tag is REQUIRED:
                 raise DecodeError(Kind.MISSING, f"{TAG} is missing")
         elif type(value) is list:
             if not value:

@@ -150,6 +150,7 @@ def nests_too_deep(data: bytes) -> bool:
     No type of a manifest nests nearly as deep, so only a rejected document needs to be asked.
     What is no JSON is taken for deep where its brackets make it so, in linear time, too.
     """
+    # Most documents have too few brackets to nest deep, however these lie.
     if data.count(b"[") + data.count(b"{") <= MAX_JSON_DEPTH:
         return False
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)

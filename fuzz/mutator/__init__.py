@@ -9,7 +9,7 @@ changed byte by byte.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from random import Random
 
@@ -87,26 +87,32 @@ class Mutator:
 
     def mutate(self, document: bytes, most: int) -> bytes:
         """A document made from *document*, of at most *most* bytes."""
-        return self.offspring(document, most)[0]
+        return next(self._made(document, most))
 
     def offspring(self, document: bytes, most: int) -> list[bytes]:
         """Documents made from *document*, at least one, of at most *most* bytes each.
 
         Where several changes can be made from one start that took long to make, they are.
         """
+        return [*self._made(document, most)]
+
+    def _made(self, document: bytes, most: int) -> Iterator[bytes]:
         values = self._values
         if values.chance(0.2):
-            return [self._bytes_changed(document, most)]
+            yield self._bytes_changed(document, most)
+            return
         try:
             root: list[Tree] = [read(document)]
         except (ValueError, RecursionError):
             if values.chance(0.7):
-                return [self._bytes_changed(document, most)]
+                yield self._bytes_changed(document, most)
+                return
             root = [self.fresh()]
         if values.chance(0.01):
             root = [self.fresh()]
-        written = map(self._written, self._changed(root))
-        return [made if len(made) <= most else document[:most] for made in written]
+        for tree in self._changed(root):
+            made = self._written(tree)
+            yield made if len(made) <= most else document[:most]
 
     def _written(self, tree: Tree) -> bytes:
         made = write(tree)
@@ -128,35 +134,42 @@ class Mutator:
             elif isinstance(part, list) and len(part) > _LONG and chance(_SHORTEN):
                 del part[_LONG:]
 
-    def _changed(self, root: list[Tree]) -> list[Tree]:
+    def _changed(self, root: list[Tree]) -> Iterator[Tree]:
         """Trees made from the one in *root*, which may be changed on the way."""
         values, sealer = self._values, self._sealer
         kind = values.below(100)
         if kind < 30:
             self._change(root, 1 + values.below(3))
-            return root
+            yield root[0]
+            return
         self._lighten(root[0])
         if kind < 60:
             self._change(root, 1 + values.below(4))
             left_out = values.below(len(sealer.parts)) if kind < 45 else None
-            return [sealer.seal(root[0], left_out)]
-        chosen = values.pick(self._breaks)
-        if kind < 80:
+            yield sealer.seal(root[0], left_out)
+            return
+        chosen = values.pick(self._breaks) if kind < 80 else None
+        if chosen is not None:
             self._prepare(root, chosen)
         elif values.chance(0.5):
             self._change(root, 1 + values.below(3))
-        sealed = sealer.seal(root[0])
-        made = [sealed]
-        # Reading its text is the quickest way to copy a tree, if it is one that can be read.
-        with suppress(ValueError):
-            text = write(sealed)
-            made += [read(text) for _ in range(_OF_ONE_SEALED - 1)]
-        for number, tree in enumerate(made):
-            if kind < 80 and not number:
-                self._break(tree, chosen)
-            else:
-                self._break_or_change([tree])
-        return made
+        root[0] = sealer.seal(root[0])
+        text = write(root[0])
+        if chosen is not None:
+            self._break(root[0], chosen)
+        else:
+            self._break_or_change(root)
+        yield root[0]
+        # Sealing costs more than all the rest, so several trees are made from one that is sealed,
+        # and reading its text is the quickest way to copy it.
+        try:
+            copies = [read(text) for _ in range(_OF_ONE_SEALED - 1)]
+        except ValueError:
+            return  # It has a spelling that is no JSON.
+        for copy in copies:
+            again = [copy]
+            self._break_or_change(again)
+            yield again[0]
 
     def _prepare(self, root: list[Tree], chosen: Break) -> None:
         """Give the manifest what *chosen* needs, where it does not have it."""

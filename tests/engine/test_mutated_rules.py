@@ -15,7 +15,7 @@ import oracle.rules.subscription
 from fuzz.cli import main
 from fuzz.diff_cli import listed_key_groups
 from oracle import V10, Finding, Level, Stage
-from oracle.registry import CHECKS, PARTS, Rule
+from oracle.registry import CHECKS, Rule, part_of
 from oracle.subject import Subject
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +151,7 @@ def test_overeager_rule_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A rule that every manifest breaks makes the oracle disagree, by that rule."""
-    part = PARTS.get(rule.id.partition(".")[0], "version")
+    part = part_of(rule.id) or "version"
     file = next(file for file, manifest in valid_documents.items() if getattr(manifest, part))
     monkeypatch.setitem(CHECKS, rule.id, lambda subject: iter([rule.at("", "always")]))
     status, rows = diff(file)

@@ -10,7 +10,7 @@ import pytest
 
 import oracle
 from oracle import CONTRACTS, Contract, Level, rules_of
-from oracle.registry import CHECKS, PARTS
+from oracle.registry import CHECKS, PARTS, part_of
 from oracle.subject import Subject
 
 DATA = Path(__file__).parents[1] / "data"
@@ -32,7 +32,7 @@ def test_rules_say_nothing_of_an_empty_part(contract: Contract) -> None:
     """Asked all the same, no rule finds anything where its part is empty."""
     read = manifests(contract)
     for rule in rules_of(contract, Level.RULE):
-        part = PARTS.get(rule.id.partition(".")[0])
+        part = part_of(rule.id)
         if part is None:
             continue
         for manifest in read:
